@@ -112,8 +112,8 @@ static void dync__gstart_free(dync__gstart *s)
         if (s->edge) dync__gnode_unref(s->edge[i].node);
         if (s->seed) dync__unref(s->seed[i]);
     }
-    if (s->edge) dync__free(s->edge, (size_t)s->n * sizeof *s->edge + 1);
-    if (s->seed) dync__free(s->seed, (size_t)s->n * sizeof *s->seed + 1);
+    if (s->edge) dync__free(s->edge, DYNC__WALK_BYTES(s->n, s->edge));
+    if (s->seed) dync__free(s->seed, DYNC__WALK_BYTES(s->n, s->seed));
 }
 
 static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outputs,
@@ -139,8 +139,8 @@ static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const
                                      dync__tensor *const *given)
 {
     s->n = n;
-    s->edge = dync__calloc((size_t)n * sizeof *s->edge + 1);
-    s->seed = s->edge ? dync__calloc((size_t)n * sizeof *s->seed + 1) : NULL;
+    s->edge = dync__calloc(DYNC__WALK_BYTES(n, s->edge));
+    s->seed = s->edge ? dync__calloc(DYNC__WALK_BYTES(n, s->seed)) : NULL;
     return s->seed ? dync__gstart_fill(s, outputs, given) : DYNC_ERR_MEMORY;
 }
 
@@ -157,6 +157,7 @@ static dync_status dync__tape_backward(int n, dync__tensor *const *outputs,
     walk.n_roots = n;
     walk.root = start.edge;
     walk.seed = start.seed;
+    walk.heap = true;
     walk.create_graph = options.create_graph;
     walk.retain_graph = options.retain_graph || options.create_graph;
     if (status == DYNC_OK) status = dync__walk_run(&walk);
@@ -194,7 +195,7 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
 {
     dync__gstart start = {0};
     dync__walk walk = {0};
-    dync__gedge *edge = dync__calloc((size_t)n_in * sizeof *edge + 1);
+    dync__gedge *edge = dync__calloc(DYNC__WALK_BYTES(n_in, edge));
     for (int i = 0; i < n_in; i++) grads[i] = NULL;
     if (!edge) return DYNC_ERR_MEMORY;
     dync_status status = dync__gstart_make(&start, n_out, outputs, grad_outputs);
@@ -202,6 +203,7 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
     walk.n_roots = n_out;
     walk.root = start.edge;
     walk.seed = start.seed;
+    walk.heap = true;
     walk.n_captures = n_in;
     walk.capture = edge;
     walk.captured = grads;
@@ -216,7 +218,7 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
         grads[i] = NULL;
     }
     dync__gstart_free(&start);
-    dync__free(edge, (size_t)n_in * sizeof *edge + 1);
+    dync__free(edge, DYNC__WALK_BYTES(n_in, edge));
     return status;
 }
 

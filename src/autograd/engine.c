@@ -23,7 +23,7 @@ static int dync__engine_task(dync__engine *e, dync__gnode *node)
     dync__gtask task = {0};
     task.node = node;
     task.capture = -1;
-    task.wanted = e->walk->n_captures == 0;
+    task.wanted = e->walk.n_captures == 0;
     if (!dync__vec_reserve(&e->task, e->task.n + 1)) return -1;
     if (!dync__map_put(&e->index, (uint64_t)(uintptr_t)node, (uint64_t)e->task.n)) return -1;
     dync__gnode_ref(node);
@@ -74,10 +74,12 @@ DYNC__FN dync_status dync__engine_explore(dync__engine *e, dync__gnode *root)
  * twice. */
 DYNC__FN dync_status dync__engine_captures(dync__engine *e)
 {
-    const dync__walk *w = e->walk;
+    const dync__walk *w = &e->walk;
     if (!w->n_captures) return DYNC_OK;
-    e->next_capture = dync__alloc((size_t)w->n_captures * sizeof *e->next_capture);
-    if (!e->next_capture) return DYNC_ERR_MEMORY;
+    e->captured = dync__calloc((size_t)w->n_captures * DYNC__ENGINE_CAPTURE);
+    if (!e->captured) return DYNC_ERR_MEMORY;
+    e->n_captures = w->n_captures;
+    e->next_capture = (int32_t *)(void *)(e->captured + w->n_captures);
     for (int i = 0; i < w->n_captures; i++) {
         int at = dync__engine_task(e, w->capture[i].node);
         if (at < 0) return DYNC_ERR_MEMORY;

@@ -2,6 +2,7 @@
 #ifndef DYNC__AUTOGRAD_ENGINE_H
 #define DYNC__AUTOGRAD_ENGINE_H
 #include "../dync.in.h"
+#include "../base/leave.h"
 #include "node.h"
 
 typedef struct dync__gtask {
@@ -26,9 +27,18 @@ typedef struct dync__gframe {
     int32_t task, edge;
 } dync__gframe;
 
+/* On the heap: a function of the user's that it calls may never return to it. */
 typedef struct dync__engine {
-    const dync__walk *walk;
-    dync__map index; /* node -> task */
+    dync__wait wait; /* first */
+    dync__walk walk;
+    const dync__gnode *running, *visited; /* of the thread, as they were */
+    const char *backward_of;
+    bool grad_off;
+    dync__tensor **passing; /* what a node gave, while its hooks see it; NULL: on the stack */
+    size_t passing_bytes;
+    int n_passing, n_captures;
+    dync__tensor **captured; /* owned, in the memory of next_capture */
+    dync__map index;         /* node -> task */
     DYNC__VEC(dync__gtask) task;
     DYNC__VEC(dync__gready) ready; /* a heap */
     DYNC__VEC(dync__gframe) frame;
@@ -36,6 +46,7 @@ typedef struct dync__engine {
     uint64_t order;
 } dync__engine;
 
+#define DYNC__ENGINE_CAPTURE (sizeof(dync__tensor *) + sizeof(int32_t))
 /* engine.c */
 DYNC__FN dync_status dync__engine_explore(dync__engine *e, dync__gnode *root);
 DYNC__FN dync_status dync__engine_captures(dync__engine *e);

@@ -44,9 +44,9 @@ static void dync__gtask_done(dync__gtask *task)
 DYNC__RARE static void dync__engine_capture(dync__engine *e, const dync__gtask *task)
 {
     for (int i = task->capture; i >= 0; i = e->next_capture[i]) {
-        dync__tensor *g = task->grad[e->walk->capture[i].nr];
+        dync__tensor *g = task->grad[e->walk.capture[i].nr];
         if (g) dync__ref(g);
-        e->walk->captured[i] = g;
+        e->captured[i] = g;
     }
 }
 
@@ -76,10 +76,13 @@ static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
     size_t bytes = (size_t)node->n_in * (sizeof(dync__tensor *) + sizeof(bool));
     dync__tensor *few[8], **grad_in = few;
     bool few_needed[8], *needed = few_needed;
-    if (node->n_in > 8) {
-        grad_in = dync__alloc(bytes);
+    if (node->n_in > 8 || node->hook.n) {
+        grad_in = dync__calloc(bytes);
         if (!grad_in) return DYNC_ERR_MEMORY;
         needed = (bool *)(void *)(grad_in + node->n_in);
+        e->passing = grad_in;
+        e->passing_bytes = bytes;
+        e->n_passing = node->n_in;
     }
     for (int i = 0; i < node->n_in; i++) {
         uint64_t at;
@@ -88,10 +91,11 @@ static dync_status dync__engine_call(dync__engine *e, dync__gnode *node,
         needed[i] = next && dync__map_get(&e->index, (uint64_t)(uintptr_t)next, &at) &&
                     (e->task.at[at].wanted || e->task.at[at].capture >= 0);
     }
-    dync_status status = dync__gnode_run(node, grad_out, needed, grad_in, e->walk->create_graph);
+    dync_status status = dync__gnode_run(node, grad_out, needed, grad_in, e->walk.create_graph);
     if (status == DYNC_OK) status = dync__engine_pass_on(e, node, grad_in);
     for (int i = 0; i < node->n_in; i++) dync__unref(grad_in[i]);
     if (grad_in != few) dync__free(grad_in, bytes);
+    e->passing = NULL;
     return status;
 }
 
@@ -119,7 +123,7 @@ static dync_status dync__engine_step(dync__engine *e, int at)
         return status;
     }
     DYNC__TRY(dync__engine_call(e, node, task->grad));
-    if (!e->walk->retain_graph) dync__gnode_release(node);
+    if (!e->walk.retain_graph) dync__gnode_release(node);
     return DYNC_OK;
 }
 
@@ -142,7 +146,7 @@ static dync_status dync__engine_loop(dync__engine *e)
 /* All roots are explored before the first gradient arrives: the counts must be complete. */
 static dync_status dync__engine_start(dync__engine *e)
 {
-    const dync__walk *w = e->walk;
+    const dync__walk *w = &e->walk;
     DYNC__TRY(dync__engine_captures(e));
     for (int i = 0; i < w->n_roots; i++)
         if (w->root[i].node) DYNC__TRY(dync__engine_explore(e, w->root[i].node));
@@ -154,34 +158,80 @@ static dync_status dync__engine_start(dync__engine *e)
     return DYNC_OK;
 }
 
+static void dync__engine_free(dync__engine *e)
+{
+    for (int i = 0; e->passing && i < e->n_passing; i++) dync__unref(e->passing[i]);
+    dync__free(e->passing, e->passing ? e->passing_bytes : 0);
+    for (int i = 0; i < e->task.n; i++) {
+        dync__gtask_done(&e->task.at[i]);
+        dync__gnode_unref(e->task.at[i].node);
+    }
+    for (int i = 0; i < e->n_captures; i++) dync__unref(e->captured[i]);
+    dync__free(e->captured, (size_t)e->n_captures * DYNC__ENGINE_CAPTURE);
+    dync__vec_free(&e->frame);
+    dync__vec_free(&e->ready);
+    dync__vec_free(&e->task);
+    dync__map_free(&e->index);
+    dync__free(e, sizeof *e);
+}
+
+static void dync__walk_restore(const dync__engine *e)
+{
+    dync__gnode_set_running(e->running);
+    dync__gnode_set_visited(e->visited);
+    dync__tls.backward_of = e->backward_of;
+    dync__grad_off(e->grad_off);
+}
+
+/* A hook or a custom function was left: the walk on whose stack nothing stands any more. */
+DYNC__RARE static void dync__walk_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
+{
+    dync__engine *e = (dync__engine *)(void *)wait;
+    const dync__walk *w = &e->walk;
+    (void)rest;
+    if (!quiet)
+        dync__warn("a backward was left in a function that it called (by longjmp or an "
+                   "exception): gradients that it has not reached are not there");
+    dync__walk_restore(e);
+    for (int i = 0; w->heap && i < w->n_roots; i++) {
+        dync__gnode_unref(w->root[i].node);
+        dync__unref(w->seed[i]);
+    }
+    for (int i = 0; w->heap && i < w->n_captures; i++) dync__gnode_unref(w->capture[i].node);
+    if (w->heap) {
+        dync__free((void *)(uintptr_t)w->root, DYNC__WALK_BYTES(w->n_roots, w->root));
+        dync__free((void *)(uintptr_t)w->seed, DYNC__WALK_BYTES(w->n_roots, w->seed));
+        if (w->capture)
+            dync__free((void *)(uintptr_t)w->capture, DYNC__WALK_BYTES(w->n_captures, w->capture));
+    }
+    dync__engine_free(e);
+}
+
 /* Grad mode is on within the walk only by create_graph. On failure all captured results are NULL;
  * what was added to leaves stays. */
-DYNC__FN dync_status dync__walk_run(const dync__walk *w)
+DYNC__NOINLINE DYNC__FN dync_status dync__walk_run(const dync__walk *w)
 {
-    dync__engine e = {0};
-    bool off = dync__grad_is_off();
-    dync_status taken;
+    dync_status status;
     if (DYNC__UNLIKELY(dync__tls.compiled_autograd) &&
-        DYNC__ATOMIC_LOAD(&dync__walk_intercept)(w, &taken))
-        return taken;
-    e.walk = w;
+        DYNC__ATOMIC_LOAD(&dync__walk_intercept)(w, &status))
+        return status;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
-    dync__grad_off(!w->create_graph);
-    dync_status status = dync__engine_start(&e);
-    if (status == DYNC_OK) status = dync__engine_loop(&e);
-    dync__grad_off(off);
-    for (int i = 0; i < e.task.n; i++) {
-        dync__gtask_done(&e.task.at[i]);
-        dync__gnode_unref(e.task.at[i].node);
+    dync__engine *e = dync__calloc(sizeof *e);
+    if (!e) return DYNC_ERR_MEMORY;
+    DYNC__WAIT_BEGIN(&e->wait, dync__walk_unwind);
+    e->walk = *w;
+    e->running = dync__gnode_set_running(NULL);
+    e->visited = dync__gnode_set_visited(NULL);
+    e->backward_of = dync__tls.backward_of;
+    e->grad_off = dync__grad_off(!w->create_graph);
+    status = dync__engine_start(e);
+    if (status == DYNC_OK) status = dync__engine_loop(e);
+    dync__wait_end(&e->wait);
+    dync__walk_restore(e);
+    for (int i = 0; status == DYNC_OK && i < e->n_captures; i++) {
+        w->captured[i] = e->captured[i];
+        e->captured[i] = NULL;
     }
-    for (int i = 0; status != DYNC_OK && i < w->n_captures; i++) {
-        dync__unref(w->captured[i]);
-        w->captured[i] = NULL;
-    }
-    dync__free(e.next_capture, e.next_capture ? (size_t)w->n_captures * sizeof *e.next_capture : 0);
-    dync__vec_free(&e.frame);
-    dync__vec_free(&e.ready);
-    dync__vec_free(&e.task);
-    dync__map_free(&e.index);
+    dync__engine_free(e);
     return status;
 }

@@ -185,7 +185,11 @@ typedef struct dync__walk { /* one walk of the tape */
     const dync__gedge *capture;
     dync__tensor **captured; /* owned results, NULL where none arrived */
     bool retain_graph, create_graph;
+    /* root, seed and capture are arrays of the heap, of n (at least 1), with references: where the
+     * walk is left for good they are given up with it */
+    bool heap;
 } dync__walk;
+#define DYNC__WALK_BYTES(n, array) ((size_t)(n) * sizeof *(array) + 1)
 DYNC__FN dync_status dync__walk_run(const dync__walk *);
 /* A walk over stand-ins, that compiled autograd records: what would be done to leaves is told to it
  * instead. */

@@ -221,7 +221,11 @@ DYNC_API dync_value(dync_grad_fn_call)(dync_tensor *out, dync_value grads)
 
 /* ---- grad mode ------------------------------------------------------------------------------- */
 
-DYNC_API bool dync_is_grad_enabled(void) { return !dync__grad_is_off(); }
+DYNC_API bool dync_is_grad_enabled(void)
+{
+    (void)dync__waits_left();
+    return !dync__grad_is_off();
+}
 
 DYNC_API void dync_set_grad_enabled(bool on)
 {

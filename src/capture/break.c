@@ -87,8 +87,8 @@ static void dync__tracer_leave_tree(dync__tracer *t)
     t->on_tree = false;
 }
 
-DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
-                                       const char *fullgraph_text)
+DYNC__OFTEN DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
+                                                   const char *fullgraph_text)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);

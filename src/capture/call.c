@@ -6,13 +6,12 @@
 DYNC__COLD
 
 /* ---- opening and closing --------------------------------------------------------------------- */
-DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
-                                       const dync__callargs *call, const dync__path *path_or_null)
+DYNC__OFTEN DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f,
+                                                   dync__cache_entry *e, const dync__callargs *call,
+                                                   const dync__path *path_or_null)
 {
     static uint64_t ids;
-    dync__trace_life life = t->life;
-    memset(t, 0, sizeof *t);
-    t->life = life;
+    memset(t, 0, offsetof(dync__tracer, life));
     t->fn = f;
     t->entry = e;
     t->call = call;
@@ -53,7 +52,7 @@ DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compiled *f, dync_
     return DYNC_OK;
 }
 
-DYNC__FN void dync__tracer_close(dync__tracer *t)
+DYNC__OFTEN DYNC__FN void dync__tracer_close(dync__tracer *t)
 {
     bool failed = t->status != DYNC_OK;
     t->way->close(t);
@@ -93,14 +92,14 @@ typedef struct dync__trace_leaves {
     int k;
 } dync__trace_leaves;
 
-static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
+DYNC__OFTEN static dync_tensor *dync__trace_leaf(void *user, dync_tensor *h)
 {
     dync__trace_leaves *l = user;
     (void)h;
     return dync__handle(l->t->env.fake.at[l->t->leaf[l->k++]]);
 }
 
-DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
+DYNC__OFTEN DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 {
     dync__trace_leaves leaves = {t, 0};
     for (int i = 0; i < t->call->nargs; i++) {
@@ -113,10 +112,12 @@ DYNC__FN dync_status dync__trace_arguments(dync__tracer *t, dync_value *out)
 }
 
 /* Runs the C function in an open trace. */
-static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
+DYNC__OFTEN static dync_status dync__trace_body(dync__tracer *t, dync__outval *out)
 {
-    dync_value *args = dync__arena_alloc(&t->scratch, (size_t)(t->call->nargs + 1) * sizeof *args);
+    dync_value few[4], *args = few; /* nothing that ends a left trace looks at them */
     uint64_t errors = dync__error_count();
+    if (t->call->nargs > DYNC__COUNT_OF(few))
+        args = dync__arena_alloc(&t->scratch, (size_t)t->call->nargs * sizeof *args);
     if (!args) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__trace_arguments(t, args));
     dync_value r = dync__frame_body(t, &t->fn->callee, t->fn->name, t->call->nargs, args);
@@ -137,7 +138,8 @@ static void dync__trace_undo(dync__cache_entry *e)
     e->n_env = 0;
 }
 
-static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+DYNC__OFTEN static dync_status dync__trace_once(dync__tracer *t, dync__cache_entry *e,
+                                                dync__outval *out)
 {
     if (!e->root && !DYNC__ATOMIC_LOAD(&e->open)) {
         e->root = dync__arena_alloc(&e->arena, sizeof *e->root);
@@ -160,7 +162,8 @@ static bool dync__trace_is_sized(const dync__tracer *t)
 /* A first trace under fullgraph is kept quiet: where it comes to a backward, a second one is the
  * real one. So is that where sizes are symbolic: what cannot be traced with them (restart, again)
  * is with plain ones. */
-static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e, dync__outval *out)
+DYNC__OFTEN static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_entry *e,
+                                                   dync__outval *out)
 {
     if (!t->fn->opt.fullgraph || (t->tape.on && !dync__trace_is_sized(t)))
         return dync__trace_once(t, e, out);
@@ -228,9 +231,9 @@ DYNC__RARE DYNC__FN void dync__trace_unwind(dync__wait *w, const dync__wait *res
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 /* It begins again as long as it asks for that. */
-static dync_status dync__trace_run(dync__tracer *t, dync__compiled *f, dync__cache_entry *e,
-                                   const dync__callargs *call, const dync__path *path_or_null,
-                                   dync__outval *out)
+DYNC__OFTEN static dync_status dync__trace_run(dync__tracer *t, dync__compiled *f,
+                                               dync__cache_entry *e, const dync__callargs *call,
+                                               const dync__path *path_or_null, dync__outval *out)
 {
     dync_status status = dync__tracer_open(t, f, e, call, path_or_null);
     bool fresh = t->life.owns_entry;
@@ -256,16 +259,17 @@ static dync_status dync__trace_run(dync__tracer *t, dync__compiled *f, dync__cac
     return status;
 }
 
-DYNC__NOINLINE DYNC__FN dync_status dync__trace_call(dync__compiled *f, dync__cache_entry *e,
-                                                     const dync__callargs *call,
-                                                     const dync__path *path_or_null,
-                                                     dync_value *result)
+DYNC__OFTEN DYNC__NOINLINE DYNC__FN dync_status dync__trace_call(dync__compiled *f,
+                                                                 dync__cache_entry *e,
+                                                                 const dync__callargs *call,
+                                                                 const dync__path *path_or_null,
+                                                                 dync_value *result)
 {
     if (call->nargs > DYNC__MAX_LEAVES * 2)
         return dync__fail(DYNC_ERR_VALUE, "more than %d arguments", DYNC__MAX_LEAVES * 2);
     dync__tracer *t = dync__alloc(sizeof *t);
     if (!t) return DYNC_ERR_MEMORY;
-    memset(&t->life, 0, sizeof t->life);
+    memset(&t->life, 0, offsetof(dync__trace_life, guard));
     DYNC__WAIT_BEGIN(&t->life.wait, dync__trace_unwind);
     t->life.owns_entry = !e->root;
     t->life.extends = path_or_null != NULL;

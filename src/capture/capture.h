@@ -93,7 +93,7 @@ DYNC__INLINE dync_loc dync__compiled_place(const dync__compiled *f)
 /* frame.c */
 DYNC__FN void dync__constants_free(dync__cache_entry *);
 /* effects.c */
-DYNC__FN dync_status dync__effect_run(const dync__effect *, dync__tensor *const *env);
+DYNC__FN dync_status dync__effects_run(const dync__effect *, int n, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */
 #if defined(DYNC_SMALL)

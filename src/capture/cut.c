@@ -254,7 +254,7 @@ DYNC__FN dync_status dync__record_cut(dync__tracer *t, const char *reason)
     return dync__cut_live(t, reason, NULL);
 }
 
-DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
+DYNC__OFTEN DYNC__FN dync_status dync__tracer_cut(dync__tracer *t, const char *reason)
 {
     return t->way->cut(t, reason);
 }

@@ -78,7 +78,7 @@ DYNC__FN dync_status dync__data_sizes(dync__opcall *c)
     return dync__error_count() == errors ? DYNC_OK : dync_error();
 }
 
-DYNC__FN void dync__data_close(dync__tracer *t)
+DYNC__OFTEN DYNC__FN void dync__data_close(dync__tracer *t)
 {
     for (int i = 0; i < t->symbols.data.n; i++) dync__unref(t->symbols.data.at[i]);
     dync__vec_free(&t->symbols.data);

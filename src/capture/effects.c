@@ -10,61 +10,6 @@
 #include "trace.h"
 DYNC__COLD
 
-/* What backward inside the graph came to: the walk goes on outside. */
-static dync_status dync__effect_backward(dync__tensor *x, dync__tensor *grad, bool keep)
-{
-    dync_grad_options opt = {.retain_graph = keep};
-    bool off = dync__grad_off(false);
-    dync_status status =
-        dync_backward_opt(dync_v_tensor(dync__handle(x)), dync_v_tensor(dync__handle(grad)), opt);
-    dync__grad_off(off);
-    return status;
-}
-
-static dync_status dync__effect_cell(const dync__effect *e, dync__tensor *const *env)
-{
-    if (e->env >= 0 && !env[e->env])
-        return dync__fail(DYNC_ERR_INTERNAL, "a cell of a compiled function lost its value");
-    dync__cell *cell = dync__cell_open(e->user, "dync_cell_set");
-    if (cell) cell->value = e->env >= 0 ? dync__number_value(env[e->env]) : e->number;
-    return cell ? DYNC_OK : DYNC_ERR_VALUE;
-}
-
-static dync_status dync__effect_mode(const dync__effect *e)
-{
-    dync__module *m = dync__module_open(e->user, "dync_module_train");
-    if (m) dync__module_set_mode(m, e->on);
-    return m ? DYNC_OK : DYNC_ERR_VALUE;
-}
-
-/* Does the effect to the real tensors of a call: in the traced call at its cut, in later ones
- * when they reach this place of the tree. */
-DYNC__FN dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
-{
-    if (e->kind == DYNC__DO_CELL) return dync__effect_cell(e, env);
-    if (e->kind == DYNC__DO_MODE) return dync__effect_mode(e);
-    dync__tensor *x = env[e->env];
-    if (!x)
-        return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
-                                             "tensor");
-    switch ((dync__effect_kind)e->kind) {
-    case DYNC__DO_SET_GRAD:
-        if (e->on && e->value >= 0 && !dync__tensor_is_leaf(x))
-            return dync__effect_backward(x, env[e->value], e->id);
-        return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
-    case DYNC__DO_HOOK:
-        return e->fn ? dync__hook_register(x, e->fn, e->user, e->id)
-                     : dync__hook_register_after(x, e->after_grad, e->user, e->id);
-    case DYNC__DO_BACKWARD: return dync__effect_backward(x, env[e->value], e->id);
-    case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
-    case DYNC__DO_CELL:
-    case DYNC__DO_MODE: break;
-    case DYNC__DO_REQUIRES_GRAD:
-        return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
-    }
-    return DYNC_OK;
-}
-
 /* ---- gradients ------------------------------------------------------------------------------- */
 /* The record of a tensor whose gradient this call has read or set; -1: none yet. */
 static int dync__trace_grad_at(const dync__tracer *t, const dync__tensor *fake)
@@ -231,25 +176,29 @@ DYNC__FN int dync__effect_env(const dync__tracer *t, const dync__tensor *fake)
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
-/* Keeps the effect in the tree and does it now, outside the trace. A hook's id is this call's
+/* Keeps the effects in the tree and does them now, outside the trace. A hook's id is this call's
  * only: later calls register the hook anew. */
-DYNC__FN dync_status dync__record_effect(dync__tracer *t, dync__effect e)
+DYNC__FN dync_status dync__record_effects(dync__tracer *t, dync__effect *e, int n)
 {
-    e.after = t->at ? t->at->seg.n : 0;
-    dync__effect again = e;
-    if (e.kind == DYNC__DO_HOOK) again.id = 0;
-    if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) {
+        e[i].after = t->at ? t->at->seg.n : 0;
+        dync__effect again = e[i];
+        if (again.kind == DYNC__DO_HOOK) again.id = 0;
+        if (t->at && !dync__avec_push(&t->entry->arena, &t->at->effect, again))
+            return DYNC_ERR_MEMORY;
+        if (again.value >= 0 && !dync__env_real(t, again.value)) return DYNC_ERR_INTERNAL;
+    }
     t->entry->effects = true;
-    if (e.value >= 0 && !dync__env_real(t, e.value)) return DYNC_ERR_INTERNAL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync_status status = dync__effect_run(&e, t->env.real.at);
+    dync_status status = dync__effects_run(e, n, t->env.real.at);
     dync__trace_pause_end(t, pause);
     return status;
 }
 
-/* Sets the real gradient where the program changed it; afterwards the record counts as read, so
+/* The real gradient is set where the program changed it; afterwards the record counts as read, so
  * that an unchanged gradient is not set again at the next cut. */
-static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
+static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g, dync__effect *out,
+                                    int *n)
 {
     dync__tensor *grad = dync__tensor_grad(g->of);
     int env = dync__effect_env(t, g->of), value = grad ? dync__effect_env(t, grad) : -1;
@@ -258,12 +207,11 @@ static dync_status dync__grad_flush(dync__tracer *t, dync__grad_record *g)
     if (grad && value < 0)
         return dync__fail(DYNC_ERR_INTERNAL, "a gradient set in a traced "
                                              "function did not leave its graph");
-    dync__effect e = {.kind = g->outside ? DYNC__DO_BACKWARD : DYNC__DO_SET_GRAD,
-                      .on = g->summed,
-                      .id = g->keep,
-                      .env = env,
-                      .value = value};
-    DYNC__TRY(t->way->effect(t, e));
+    out[(*n)++] = (dync__effect){.kind = g->outside ? DYNC__DO_BACKWARD : DYNC__DO_SET_GRAD,
+                                 .on = g->summed,
+                                 .id = g->keep,
+                                 .env = env,
+                                 .value = value};
     if (g->outside) return dync__tensor_set_grad(g->of, NULL);
     if (grad) dync__ref(grad);
     dync__unref(g->before);
@@ -279,7 +227,7 @@ static dync_status dync__effects_do(dync__tracer *t, dync__effect_wait *at, int 
     for (int i = 0; i < n; i++) {
         at[i].effect.env = at[i].of ? dync__effect_env(t, at[i].of) : -1;
         if (status == DYNC_OK && (at[i].effect.env >= 0 || !at[i].of))
-            status = t->way->effect(t, at[i].effect);
+            status = t->way->effects(t, &at[i].effect, 1);
         dync__unref(at[i].of);
     }
     return status;
@@ -298,9 +246,15 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *t)
     t->effects.after.n = 0;
     DYNC__TRY(dync__effects_begin(t));
     DYNC__TRY(dync__effects_do(t, t->effects.after.at, n));
-    for (int i = 0; i < t->effects.grads.n; i++)
-        DYNC__TRY(dync__grad_flush(t, &t->effects.grads.at[i]));
-    return DYNC_OK;
+    if (!(n = t->effects.grads.n)) return DYNC_OK;
+    dync__effect *e = dync__alloc((size_t)n * sizeof *e);
+    int k = 0;
+    dync_status status = e ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int i = 0; i < n && status == DYNC_OK; i++)
+        status = dync__grad_flush(t, &t->effects.grads.at[i], e, &k);
+    if (status == DYNC_OK && k) status = t->way->effects(t, e, k);
+    dync__free(e, (size_t)n * sizeof *e);
+    return status;
 }
 
 /* Waits for the next cut: `before` its segments or after them. Takes a reference on the fake. */
@@ -379,7 +333,7 @@ DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
     return DYNC_OK;
 }
 
-DYNC__FN void dync__effects_forget(dync__tracer *t)
+DYNC__OFTEN DYNC__FN void dync__effects_forget(dync__tracer *t)
 {
     for (int i = 0; i < t->effects.grads.n; i++) {
         (void)dync__tensor_set_grad(t->effects.grads.at[i].of, NULL);
@@ -390,7 +344,7 @@ DYNC__FN void dync__effects_forget(dync__tracer *t)
     t->symbols.cell.n = 0;
 }
 
-DYNC__FN void dync__effects_free(dync__tracer *t)
+DYNC__OFTEN DYNC__FN void dync__effects_free(dync__tracer *t)
 {
     dync__effects_forget(t);
     for (int i = 0; i < t->effects.hooked.n; i++) dync__unref(t->effects.hooked.at[i].of);

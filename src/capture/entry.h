@@ -256,6 +256,10 @@ typedef struct dync__cache_entry {
     const char *why;              /* the guard whose failure made it; NULL: the first */
     const dync__quick *quick;     /* or NULL; made before the entry is published */
     struct dync__script *scripts; /* of an open one: what its calls did (script.h) */
+    /* of an open one: particular: it may do something else where it is not traced; lean: calls that
+     * ended a script of pieces that gain nothing; written: from now on calls run as written */
+    bool particular, written;
+    int32_t lean;
 } dync__cache_entry;
 
 DYNC__INLINE bool dync__entry_is_dynamic(const dync__cache_entry *e)

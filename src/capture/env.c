@@ -123,7 +123,7 @@ DYNC__FN int dync__record_foreign(dync__tracer *t, dync__tensor *real,
 }
 
 /* The fake a tensor stands as in this trace; NULL + error. */
-DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
+DYNC__OFTEN DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__tensor *x)
 {
     if (dync__tracer_owns(t, x)) return x;
     if (x->flags & DYNC__T_FAKE) {
@@ -238,7 +238,7 @@ DYNC__FN dync_status dync__env_complete(dync__tracer *t)
     return status;
 }
 
-DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
+DYNC__OFTEN DYNC__FN dync__tensor *dync__env_real(dync__tracer *t, int env)
 {
     if (!t->env.real.at[env] && t->way->value(t, env) != DYNC_OK) return NULL;
     return t->env.real.at[env];
@@ -257,7 +257,7 @@ DYNC__FN dync_status dync__record_keep(dync__tracer *t)
     return DYNC_OK;
 }
 
-DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
+DYNC__OFTEN DYNC__FN dync__tensor *dync__trace_real(dync__tracer *t, dync__tensor *fake)
 {
     if (!dync__tracer_owns(t, fake)) return fake;
     if (fake->node) {

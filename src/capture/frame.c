@@ -18,7 +18,7 @@ static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const
     return inner && n ? inner : name;
 }
 
-static dync_callee dync__frame_peel(dync_callee c)
+DYNC__OFTEN static dync_callee dync__frame_peel(dync_callee c)
 {
     for (const dync__compiled *f; (f = dync__callee_compiled(&c)) != NULL;) {
         int flags = c.flags;
@@ -170,8 +170,9 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
-DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee, const char *name,
-                                     int nargs, const dync_value *args)
+DYNC__OFTEN DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
+                                                 const char *name, int nargs,
+                                                 const dync_value *args)
 {
     dync_callee c = dync__frame_peel(*callee);
     if (t->stopped) return DYNC_NONE;
@@ -197,6 +198,7 @@ static DYNC__NOINLINE dync_value dync__frame_traced(dync__tracer *t, const dync_
     const char *name = dync__frame_name(t, c, text);
     dync_callee peeled = dync__frame_peel(*c);
     if (at.file) t->last_at = at;
+    if (dync__callee_compiled(c)) DYNC__ATOMIC_STORE(&t->entry->particular, true);
     /* no frame of the trace */
     if (peeled.flags) return dync__frame_body(t, c, name, nargs, args);
     dync__trace_frame frame = {.name = name, .at = at, .mark = t->rec.pending};

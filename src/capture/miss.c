@@ -151,8 +151,8 @@ static dync_status dync__call_as_written(dync__compiled *f, const dync__callargs
 }
 
 /* As it is written. */
-DYNC__RARE DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, int nargs,
-                                                   const dync_value *args, dync_value *result)
+DYNC__FN dync_status dync__call_eagerly(dync__compiled *f, int nargs, const dync_value *args,
+                                        dync_value *result)
 {
     return dync__call_as_written(f, NULL, nargs, args, result);
 }

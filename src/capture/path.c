@@ -64,10 +64,9 @@ static dync__tensor *dync__path_found(const dync__tracer *t, dync__tensor *now)
 }
 
 /* The run has done it. */
-static dync_status dync__path_effect(dync__tracer *t, dync__effect e)
+static dync_status dync__path_effects(dync__tracer *t, dync__effect *e, int n)
 {
-    (void)t;
-    (void)e;
+    (void)t, (void)e, (void)n;
     return DYNC_OK;
 }
 
@@ -82,7 +81,7 @@ static void dync__path_begin(dync__tracer *t, const dync__path *path)
         .piece = dync__path_piece,
         .branch = dync__path_branch,
         .found = dync__path_found,
-        .effect = dync__path_effect,
+        .effects = dync__path_effects,
         .place = dync__record_place,
         .value = dync__record_value,
         .keep = dync__record_keep,

@@ -98,7 +98,8 @@ DYNC__FN uint64_t dync__piece_site(const dync__tracer *t, const char *frame, con
 }
 
 /* ---- the segment ----------------------------------------------------------------------------- */
-static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, dync__tensor **in)
+DYNC__OFTEN static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env,
+                                                dync__tensor **in)
 {
     if (!in) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n; i++)
@@ -107,8 +108,8 @@ static dync_status dync__cut_inputs(dync__tracer *t, int n, const int *in_env, d
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
-                                   dync__tensor **out)
+DYNC__OFTEN DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
+                                               dync__tensor **out)
 {
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
     dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);

@@ -201,7 +201,8 @@ DYNC__FN const dync__read_intercept *dync__capture_reads(void)
 /* ---- public ---------------------------------------------------------------------------------- */
 DYNC_API bool dync_is_compiling(void)
 {
-    if (dync__tls.compiling) (void)dync__waits_left();
+    dync__tracer *t = dync__tracing_or_replay();
+    if (t) DYNC__ATOMIC_STORE(&t->entry->particular, true);
     return dync__tls.compiling;
 }
 

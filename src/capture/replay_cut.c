@@ -216,7 +216,7 @@ static void dync__replay_close(dync__tracer *t)
     s->env = t->env;
     memset(&t->env, 0, sizeof t->env);
     t->script = NULL;
-    if (t->status == DYNC_OK) dync__script_followed(s);
+    if (t->status == DYNC_OK) dync__script_followed(t, s);
     DYNC__ATOMIC_STORE(&s->busy, 0);
 }
 
@@ -227,7 +227,7 @@ static const dync__way dync__replaying_way = {
     .piece = dync__record_piece,
     .branch = dync__record_branch,
     .found = dync__record_found,
-    .effect = dync__record_effect,
+    .effects = dync__record_effects,
     .place = dync__replay_place_of,
     .value = dync__replay_value,
     .keep = dync__replay_keep,

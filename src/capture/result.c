@@ -33,7 +33,8 @@ static dync_status dync__result_mark(dync__tracer *t, const dync_value *v, bool 
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dync__outval *out)
+DYNC__OFTEN DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v,
+                                                   dync__outval *out)
 {
     out->kind = (uint8_t)v->kind;
     out->as.value = *v;
@@ -72,7 +73,7 @@ DYNC__FN dync_status dync__result_tree(dync__tracer *t, const dync_value *v, dyn
     return DYNC_OK;
 }
 
-DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env)
+DYNC__OFTEN DYNC__FN dync_value dync__outval_build(const dync__outval *o, dync__tensor *const *env)
 {
     if (o->kind == DYNC_KIND_TENSOR) {
         dync__ref(env[o->n]);
@@ -227,7 +228,7 @@ DYNC__FN const dync__way *dync__recording_way(void)
         .piece = dync__record_piece,
         .branch = dync__record_branch,
         .found = dync__record_found,
-        .effect = dync__record_effect,
+        .effects = dync__record_effects,
         .place = dync__record_place,
         .value = dync__record_value,
         .keep = dync__record_keep,

@@ -101,7 +101,7 @@ typedef struct dync__script {
     dync__environment env;      /* room of the tracer's, kept between calls */
 } dync__script;
 
-DYNC__FN void dync__script_followed(dync__script *);
+DYNC__FN void dync__script_followed(dync__tracer *, dync__script *);
 DYNC__INLINE uint8_t dync__script_mode(void)
 {
     return (uint8_t)(dync__grad_is_off() | dync__tls.default_dtype << 1);

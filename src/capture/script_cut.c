@@ -169,10 +169,48 @@ static dync_status dync__script_narrow(dync__script *s, bool everything)
     return status;
 }
 
+/* Do its pieces gain nothing? A piece of one operator is the plan that an eager call of it has, and
+ * comparing, cutting and handing over come on top. Gradients are kernels of their own there. */
+static bool dync__script_is_lean(const dync__script *s)
+{
+    for (int i = 0; i < s->event.n; i++) {
+        const dync__script_event *e = &s->event.at[i];
+        if (e->alt >= 0 || (e->kind == DYNC__EV_OP && !e->plain)) return false;
+        if (e->kind == DYNC__EV_OP && ((dync__op_info(e->op)->flags & DYNC__OP_RANDOM) ||
+                                       dync__op_info(e->op)->cls == DYNC__COMPOSITE))
+            return false;
+        for (int k = 0; e->cut && k < e->cut->piece.n; k++) {
+            const dync__segment *piece = e->cut->piece.at[k].seg;
+            if (piece->n_ops > 1 || piece->code.run != dync__raw_run) return false;
+        }
+    }
+    for (int i = 0; i < s->value.n; i++)
+        if (s->value.at[i].flags & DYNC__T_REQUIRES_GRAD) return false;
+    return true;
+}
+
+/* From so many calls on an entry is run as written whose calls all end one such script. */
+enum { DYNC__LEAN_CALLS = 32 };
+static void dync__script_counts(dync__tracer *t, const dync__script *s)
+{
+    dync__cache_entry *e = t->entry;
+    if (DYNC__ATOMIC_PEEK(&e->lean) < 0) return;
+    bool lean = !s->next && DYNC__ATOMIC_LOAD(&e->scripts) == s && !e->particular && !e->effects &&
+                !e->cells.n && !e->n_numbers && !e->constants.n && dync__script_is_lean(s);
+    if (!lean)
+        DYNC__ATOMIC_STORE(&e->lean, -1);
+    else if (DYNC__ATOMIC_INC(&e->lean) == DYNC__LEAN_CALLS) {
+        dync__log(DYNC__LOG_graph,
+                  "%s: each graph is one operator: calls run as written from now on", t->fn->name);
+        DYNC__ATOMIC_STORE(&e->written, true);
+    }
+}
+
 /* After a call that followed to its end. What is dropped could be computed again at once when
  * another way is taken: only where nothing that the segments read is written meanwhile. */
-DYNC__FN void dync__script_followed(dync__script *s)
+DYNC__FN void dync__script_followed(dync__tracer *t, dync__script *s)
 {
+    dync__script_counts(t, s);
     if (s->narrowed || s->writes) return;
     s->narrowed = true;
     if (dync__script_narrow(s, false) != DYNC_OK) s->broken = true;

@@ -43,7 +43,7 @@ DYNC__FN void dync__taped_open(dync__tracer *t)
     t->tape.bottom_before = dync__bottom_swap(&t->tape.recorder);
 }
 
-DYNC__FN void dync__taped_close(dync__tracer *t)
+DYNC__OFTEN DYNC__FN void dync__taped_close(dync__tracer *t)
 {
     if (t->tape.on) dync__bottom_swap(t->tape.bottom_before);
 }

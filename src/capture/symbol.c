@@ -96,7 +96,7 @@ DYNC__FN bool dync__number_again(dync__tracer *t, int k, dync__tensor *fake)
     return true;
 }
 
-DYNC__FN void dync__numbers_close(dync__tracer *t)
+DYNC__OFTEN DYNC__FN void dync__numbers_close(dync__tracer *t)
 {
     for (int i = 0; i < t->symbols.number.n; i++) dync__unref(t->symbols.number.at[i]->fake);
     dync__vec_free(&t->symbols.number);
@@ -104,7 +104,7 @@ DYNC__FN void dync__numbers_close(dync__tracer *t)
 }
 
 /* The argument as the function sees it. */
-DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
+DYNC__OFTEN DYNC__FN bool dync__number_argument(dync__tracer *t, int i, dync_value *v)
 {
     const dync__cache_entry *e = t->entry;
     for (int k = 0; k < e->n_numbers; k++)

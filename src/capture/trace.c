@@ -11,7 +11,7 @@ DYNC__COLD
 
 DYNC__DATA const dync__script_doors *dync__scripts;
 
-DYNC__FN dync__tracer *dync__tracer_peek(void)
+DYNC__OFTEN DYNC__FN dync__tracer *dync__tracer_peek(void)
 {
     if (dync__tls.capture_state) (void)dync__waits_left();
     return dync__tls.capture_state;
@@ -24,7 +24,7 @@ DYNC__FN dync__tracer *dync__tracer_current(void)
     return t;
 }
 
-DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x)
+DYNC__OFTEN DYNC__FN bool dync__tracer_owns(const dync__tracer *t, const dync__tensor *x)
 {
     return (x->flags & DYNC__T_FAKE) &&
            (x->trace_id == t->id || (t->inferring && x->trace_id == ~t->id));
@@ -43,13 +43,13 @@ DYNC__FN dync__tracer *dync__tracing(void)
     return dync__tls.compiling ? t : NULL;
 }
 
-DYNC__FN dync__tracer *dync__tracing_or_replay(void)
+DYNC__OFTEN DYNC__FN dync__tracer *dync__tracing_or_replay(void)
 {
     return dync__tls.compiling ? dync__tracer_peek() : NULL;
 }
 
 /* Real work in the middle of a trace (an opaque call, a backend): as if no trace were open. */
-DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
+DYNC__OFTEN DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
 {
     dync__trace_pause p = {dync__handler_swap(NULL), dync__tls.compiling};
     dync__tls.compiling = false;
@@ -59,7 +59,7 @@ DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *t)
     return p;
 }
 
-DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
+DYNC__OFTEN DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pause p)
 {
     dync__handler_swap(p.top);
     if (t->tape.on) dync__bottom_swap(&t->tape.recorder);

@@ -170,7 +170,7 @@ DYNC__FN dync_status dync__effects_flush(dync__tracer *); /* after a cut */
 /* foreign code may have set gradients */
 DYNC__FN void dync__effects_forget(dync__tracer *);
 DYNC__FN void dync__effects_free(dync__tracer *);
-DYNC__FN dync_status dync__record_effect(dync__tracer *, dync__effect);
+DYNC__FN dync_status dync__record_effects(dync__tracer *, dync__effect *, int n);
 /* sizes.c */
 DYNC__FN dync_status dync__shapes_open(dync__tracer *);
 DYNC__FN void dync__shapes_close(dync__tracer *);

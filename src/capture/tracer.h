@@ -136,10 +136,10 @@ typedef struct dync__way {
                          dync__segref *, dync__tensor **out);
     dync_status (*branch)(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
     dync__tensor *(*found)(const dync__tracer *,
-                           dync__tensor *now);              /* what enters the next place */
-    dync_status (*effect)(dync__tracer *, dync__effect);    /* does it, notes it */
-    int (*place)(dync__tracer *, const dync__tensor *fake); /* of a value that is read */
-    dync_status (*value)(dync__tracer *, int env);          /* of a place that narrowing emptied */
+                           dync__tensor *now);                     /* what enters the next place */
+    dync_status (*effects)(dync__tracer *, dync__effect *, int n); /* does them, notes them */
+    int (*place)(dync__tracer *, const dync__tensor *fake);        /* of a value that is read */
+    dync_status (*value)(dync__tracer *, int env); /* of a place that narrowing emptied */
     dync_status (*keep)(dync__tracer *); /* all that was dropped: memory will be written */
     dync_status (*finish)(dync__tracer *, dync_value, dync__outval *); /* the function returned */
     void (*own)(dync__tracer *);   /* somebody changes or reads the trace itself */
@@ -151,8 +151,8 @@ typedef struct dync__way {
 typedef struct dync__trace_life {
     dync__wait wait; /* first */
     dync_scope scope;
-    dync__error_guard guard;
     bool guarded, owns_entry, extends;
+    dync__error_guard guard; /* while guarded */
 } dync__trace_life;
 typedef struct dync__trace_pause {
     dync__handler *top;
@@ -165,7 +165,6 @@ struct dync__tracer {
     const dync__callargs *call;
     uint64_t id;
     dync__environment env;
-    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
     dync__recording rec;
     dync__cutting cut;
     dync__effects effects;
@@ -190,6 +189,8 @@ struct dync__tracer {
     bool grad_mode_before;
     dync__trace_pause resting; /* while an opaque function of another layer works */
     dync__tracer *outer;
-    dync__trace_life life; /* tracer_open leaves it alone */
+    /* dync__tracer_open leaves alone what follows */
+    dync__trace_life life;
+    int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */
 };
 #endif

@@ -210,10 +210,10 @@ static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r
     int k = 0;
     bool direct = r->into && returns && !n->effect.n;
     for (int i = 0; i <= n->seg.n; i++) {
-        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++) {
+        int first = k;
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
             if (dync__run_lacks_effect(r, &n->effect.at[k])) DYNC__TRY(dync__run_complete(r, n, i));
-            DYNC__TRY(dync__effect_run(&n->effect.at[k], r->env));
-        }
+        if (k > first) DYNC__TRY(dync__effects_run(&n->effect.at[first], k - first, r->env));
         if (i == n->seg.n) break;
         if (r->n_path && DYNC__UNLIKELY(dync__run_lacks_inputs(r, &n->seg.at[i])))
             DYNC__TRY(dync__run_complete(r, n, i));
@@ -340,6 +340,9 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
 static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
                                    const dync__callargs *call, dync_value *result)
 {
+    if (DYNC__ATOMIC_LOAD(&e->written) && !dync__verify_on() && !dync__capture_log_now &&
+        !dync__profile_on())
+        return dync__call_eagerly(f, call->nargs, call->args, result);
     dync__lint *lint = dync__lint_resume(e);
     dync_status status = dync__trace_call(f, e, call, NULL, result);
     dync__lint_resumed(lint);

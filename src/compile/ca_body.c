@@ -157,6 +157,7 @@ static dync_status dync__ca_walk(dync__ca *c)
     w.seed = seed;
     w.captured = seed + w.n_roots;
     w.retain_graph = true;
+    w.heap = false;
     dync__ca_substitute(c, false);
     dync__walk_record *before = dync__walk_record_set(&c->record);
     dync_status status = dync__walk_run(&w);

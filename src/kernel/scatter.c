@@ -4,41 +4,14 @@
  *                         index
  *   index_add             out = base; slice index[i] of out along dim += alpha * slice i of source
  *
- * In order of places: of two writes to one element the later wins, and sums do not depend on
+ * An index that names whole slices (it is expanded along all other dims) is taken as index_add's
+ * is. In order of places: of two writes to one element the later wins, and sums do not depend on
  * threads, as these take parts of another dim: rows where the dim is the last one, else columns. An
  * index outside the dim is DYNC_ERR_INDEX; what was written before stays written. Dense arrays as
  * in operand.c; base and out may be one. */
 #include "../dync.in.h"
-#include "../codegen/interp_tile.h"
-#include "../codegen/target.h"
-#include "operand.h"
+#include "scatter.h"
 DYNC__HOT
-
-typedef struct dync__scatter {
-    const dync__kcall *call;
-    dync__dense index, source, out;
-    const dync__operand *places; /* the operand whose shape is walked */
-    /* dense as out: what goes into its place first; out itself: it is there */
-    const char *base;
-    /* of sums; 0 sets, 1 adds, 2 adds whole slices (the index is one-dimensional); the dim that
-     * parts cut, -1: none */
-    int dtype, kind, split;
-    bool (*line)(const struct dync__scatter *, const int64_t *index, int64_t n, const char *from,
-                 char *to);
-    /* size, step: of out along dim; every: from index to index along the last dim; each: elements
-     * of the dim split (rows, columns) that a part takes */
-    int64_t dim, size, step, every, each;
-    int64_t stride[DYNC_MAX_DIMS]; /* of out; along: from place to place of a line of it */
-    int64_t along;
-    double scale;
-    /* of f16 and bf16, in f32: `room` bytes for each part; NULL: out holds the sums */
-    char *sums;
-    size_t room;
-    /* for sums of rows: the next place of the same index, or -1; where one came before, -3 minus
-     * that, so that the place is passed over (it was added with the first) */
-    int64_t *later;
-    int32_t failed, some; /* some: rows at a time */
-} dync__scatter;
 
 /* Are four indices inside? */
 static bool dync__scatter_four(const int64_t *index, uint64_t size)
@@ -100,7 +73,7 @@ static void dync__scatter_part(void *user, int part, int n_parts)
     for (d = 0; d <= last; d++) {
         begin[d] = at[d] = d == s->split ? part * s->each : 0;
         end[d] = d == s->split && part + 1 < n_parts ? at[d] + s->each : s->places->lay.shape[d];
-        if (s->kind == 2) step[0][d] = d == s->dim;
+        if (s->slices) step[0][d] = d == s->dim;
         if (d == s->dim) step[2][d] = 0;
         for (int o = 0; o < 3; o++) to[o] += at[d] * (step[o][d] *= o ? bytes : 8);
     }
@@ -141,63 +114,13 @@ static void dync__scatter_rows(void *user, int part, int n_parts)
                                 &one),
                 from = y + all * bytes;
         for (int64_t i = 0; i < rows; i++)
-            if (!s->line(s, (const int64_t *)s->index.data + (s->kind != 2 ? (row + i) * n : 0), n,
+            if (!s->line(s, (const int64_t *)s->index.data + (s->slices ? 0 : (row + i) * n), n,
                          from + i * m * bytes, y + i * s->size * bytes)) {
                 DYNC__ATOMIC_STORE(&s->failed, 1);
                 return;
             }
         if (s->sums) dync__copy_elements(1, &all, to, s->out.dtype, &one, y, s->dtype, &one);
     }
-}
-
-/* index_add whose slices are dense along the last dim: the part's columns of row after row. Of
- * f16 and bf16 all that goes to one row is added at once, in f32, and rounded once. */
-static void dync__scatter_lines(void *user, int part, int n_parts)
-{
-    dync__scatter *s = user;
-    int64_t stored = dync__dtype_info(s->out.dtype)->bytes,
-            bytes = dync__dtype_info(s->dtype)->bytes, begin = part * s->each,
-            next = s->step * stored;
-    int64_t shape[2] = {s->size, DYNC__MIN(s->each, s->step - begin)}, whole[2] = {s->step, 1},
-            width = shape[1];
-    int64_t n = s->places->lay.shape[s->dim], all = dync__operand_numel(s->places) / s->step;
-    uint64_t scale[DYNC__TILE_LANES];
-    float narrow = (float)s->scale;
-    int isa = dync__target_level();
-    dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
-               widen = dync__tile_widen(isa, s->out.dtype),
-               narrowed = dync__tile_narrow(isa, s->out.dtype);
-    char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL,
-         *line = s->sums ? sum + width * bytes : NULL;
-    dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
-    for (int64_t i = 0; i < all; i += n) {
-        int64_t first = i / n * s->size * s->step + begin;
-        char *to = (char *)s->out.data + first * stored;
-        const char *base = s->base + first * stored,
-                   *from = (const char *)s->source.data + (i * s->step + begin) * stored;
-        if (to != base)
-            dync__copy_elements(2, shape, to, s->out.dtype, whole, base, s->out.dtype, whole);
-        for (int64_t k = 0; k < n; k++) {
-            int64_t index = ((const int64_t *)s->index.data)[k];
-            if ((uint64_t)index >= (uint64_t)s->size) {
-                DYNC__ATOMIC_STORE(&s->failed, 1);
-                return;
-            }
-            char *at = to + index * next, *y = s->sums ? sum : at;
-            if (s->sums && s->later[k] < -1) continue;
-            if (s->sums) dync__tile_run(&widen, sum, at, NULL, NULL, width, 0);
-            for (int64_t l = k; l >= 0; l = !s->sums           ? -1
-                                            : s->later[l] < -1 ? -3 - s->later[l]
-                                                               : s->later[l]) {
-                const char *x = from + l * next;
-                if (s->sums) dync__tile_run(&widen, line, x, NULL, NULL, width, 0), x = line;
-                dync__tile_run(&add, y, x, s->scale == 1 ? (void *)y : scale, y, width,
-                               s->scale == 1 ? 0 : 2);
-            }
-            if (s->sums) dync__tile_run(&narrowed, at, sum, NULL, NULL, width, 0);
-        }
-    }
-    (void)n_parts;
 }
 
 /* Cuts the work so that parts share no place of out, gives each its room for sums, and runs `part`.
@@ -254,39 +177,60 @@ static dync_status dync__scatter_walk(dync__scatter *s, void (*part)(void *, int
 static bool dync__scatter_there(const dync__scatter *s, void *const *data)
 {
     const dync__operand *base = &s->call->operand[0], *out = &s->call->operand[3];
-    return base->dtype == s->dtype && !(s->kind == 2 && s->dim == out->lay.ndim - 1) &&
+    return base->dtype == s->dtype && !(s->slices && s->dim == out->lay.ndim - 1) &&
            dync__operand_at(base, data[0]) == dync__operand_at(out, data[3]) &&
            dync__layout_equal(&base->lay, &out->lay) && !dync__layout_is_contiguous(&out->lay) &&
            dync__layout_is_apart(&out->lay);
 }
 
-/* kind: 0 sets, 1 adds, 2 adds slices. Three ways: by rows where the dim is the last one and all
- * agree in the others; index_add by long slices; else each place by itself, for which out first
- * becomes a copy of base. */
-DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
+static void dync__scatter_find_line(dync__scatter *s)
 {
     static bool (*const line[2][4])(const dync__scatter *, const int64_t *, int64_t, const char *,
                                     char *) = {
         {dync__scatter_set8, dync__scatter_set16, dync__scatter_set32, dync__scatter_set64},
         {dync__scatter_add_8, dync__scatter_add_16, dync__scatter_add_32, dync__scatter_add_64}};
-    const dync__operand *op = c->operand, *places = &op[kind == 2 ? 2 : 1];
+    const dync__dtype_row *type = dync__dtype_info(s->dtype);
+    s->line = s->adds && type->kind == 'f'
+                  ? type->bytes == 4 ? dync__scatter_add_f32 : dync__scatter_add_f64
+              : s->adds && s->dtype == DYNC_BOOL
+                  ? dync__scatter_add_bool
+                  : line[s->adds][DYNC__BIT_LENGTH((unsigned)type->bytes) - 1];
+}
+
+/* Slices in one piece each: not where they would go through the interpreter's buffers for a few
+ * elements. */
+static bool dync__scatter_takes_lines(const dync__scatter *s)
+{
+    const dync__operand *out = &s->call->operand[3];
+    const dync__dtype_row *type = dync__dtype_info(s->dtype);
+    bool one = s->scale == 1, sums = s->dtype != out->dtype;
+    if (s->dim == out->lay.ndim - 1 || (s->step < 8 && (sums || !one))) return false;
+    return !s->adds || type->kind == 'f' || (one && type->bytes >= 4);
+}
+
+/* kind: 0 sets, 1 adds, 2 adds slices. Three ways: by rows where the dim is the last one and all
+ * agree in the others; long slices; else each place by itself, for which out first becomes a copy
+ * of base. */
+DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *const *data, int kind)
+{
+    const dync__operand *op = c->operand;
+    dync__operand index = op[1];
+    bool slices = kind == 2 || dync__scatter_names_slices(op, (int)c->attr.scatter.dim, &index);
+    const dync__operand *places = &op[slices ? 2 : 1];
     dync__scatter s = {.call = c,
                        .dtype = kind ? dync__operand_working(op[3].dtype) : op[3].dtype,
-                       .kind = kind,
+                       .adds = kind != 0,
+                       .slices = slices,
                        .dim = c->attr.scatter.dim,
                        .places = places,
-                       .every = kind != 2,
+                       .every = !slices,
                        .scale = kind == 2 ? c->attr.scatter.alpha : 1};
     int64_t *stride = s.stride;
-    int last = op[3].lay.ndim - 1, bytes = dync__dtype_info(s.dtype)->bytes;
+    int last = op[3].lay.ndim - 1;
     bool rows = s.dim == last, none = dync__operand_numel(places) == 0,
-         dense = dync__layout_is_contiguous(&op[0].lay),
-         adds_floats = kind && dync__dtype_info(s.dtype)->kind == 'f';
+         dense = dync__layout_is_contiguous(&op[0].lay);
     if (dync__operand_numel(&op[3]) == 0 && none) return DYNC_OK;
-    s.line = adds_floats ? bytes == 4 ? dync__scatter_add_f32 : dync__scatter_add_f64
-             : kind && s.dtype == DYNC_BOOL
-                 ? dync__scatter_add_bool
-                 : line[kind != 0][DYNC__BIT_LENGTH((unsigned)bytes) - 1];
+    dync__scatter_find_line(&s);
     s.size = op[3].lay.shape[s.dim];
     bool there = dync__scatter_there(&s, data);
     if (there)
@@ -298,10 +242,10 @@ DYNC__RARE static dync_status dync__scatter_run(const dync__kcall *c, void *cons
     for (int d = 0; d < s.dim; d++)
         rows &= places->lay.shape[d] == op[3].lay.shape[d] &&
                 places->lay.shape[d] == op[2].lay.shape[d];
-    bool lines = kind == 2 && s.step >= 8 && (adds_floats || (s.scale == 1 && bytes >= 4));
-    rows &= !there, lines &= !there, dense |= there;
+    bool lines = slices && !there && dync__scatter_takes_lines(&s);
+    rows &= !there, dense |= there;
     int stored = rows || lines ? op[3].dtype : s.dtype;
-    dync_status status = dync__dense_in(&op[1], data[1], DYNC_I64, &s.index);
+    dync_status status = dync__dense_in(&index, data[1], DYNC_I64, &s.index);
     if (status == DYNC_OK) status = dync__dense_in(&op[2], data[2], stored, &s.source);
     if (there)
         s.out.data = dync__operand_at(&op[3], data[3]);
