@@ -77,7 +77,8 @@ typedef struct dync_compiled_information {
     int graphs;     /* that a backend compiled for it */
     int64_t hits;   /* calls that an entry served */
     int64_t misses; /* all of by */
-    int64_t eager;  /* calls that ran as written: over the limit, or by dync_set_stance */
+    int64_t eager; /* calls that ran as written: over the limit, by dync_set_stance, or as graphs of
+                      one operator each gain nothing */
     dync_misses by;
     int64_t code_bytes;  /* machine code of its loops, forward and backward */
     int64_t arena_bytes; /* temporaries of the graph that has most */
