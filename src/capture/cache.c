@@ -82,6 +82,11 @@ static DYNC__NOINLINE bool dync__call_served(dync__compiled *f, int nargs, const
     if (!e) return false;
     dync__tls.cache_hits++;
     dync__history_hit(f);
+    if (DYNC__ATOMIC_LOAD(&e->written) && !dync__verify_on() && !dync__capture_log_now &&
+        !dync__profile_on()) {
+        *status = dync__call_eagerly(f, nargs, args, result);
+        return true;
+    }
     dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_used->begin(f, e, &call)
                                                              : NULL;
     *status = dync__call_entry(f, e, &call, verify ? NULL : into, result);

@@ -340,9 +340,6 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
 static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
                                    const dync__callargs *call, dync_value *result)
 {
-    if (DYNC__ATOMIC_LOAD(&e->written) && !dync__verify_on() && !dync__capture_log_now &&
-        !dync__profile_on())
-        return dync__call_eagerly(f, call->nargs, call->args, result);
     dync__lint *lint = dync__lint_resume(e);
     dync_status status = dync__trace_call(f, e, call, NULL, result);
     dync__lint_resumed(lint);
