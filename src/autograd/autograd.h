@@ -85,6 +85,7 @@ DYNC__FN dync_status dync__hook_register(dync__tensor *, dync_hook, void *user, 
 /* of a leaf, after its gradient was added to */
 DYNC__FN dync_status dync__hook_register_after(dync__tensor *, dync_param_hook, void *user, int id);
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf);
+DYNC__FN bool dync__hook_retains(const dync__tensor *);
 DYNC__FN bool dync__hook_is_on(const dync__tensor *, int id); /* would dync_remove_hook find it? */
 DYNC__FN dync_status dync__hooks_copy(dync__tensor *to, const dync__tensor *from);
 DYNC__FN void dync__hooks_truncate(dync__tensor *leaf, int n);

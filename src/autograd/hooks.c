@@ -301,6 +301,16 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Does a tensor that is no leaf keep its gradient (dync_retain_grad)? */
+DYNC__FN bool dync__hook_retains(const dync__tensor *t)
+{
+    const dync__gnode *node = t->grad ? t->grad->node : NULL;
+    for (int i = 0; node && i < node->hook.n; i++)
+        if (node->hook.at[i].kind == DYNC__HOOK_RETAIN && dync__peek(node->hook.at[i].retain) == t)
+            return true;
+    return false;
+}
+
 /* After a write in place the hook is with an earlier node of the same value, which the first edge
  * leads to. */
 DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)

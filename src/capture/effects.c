@@ -116,10 +116,19 @@ DYNC__FN dync_status dync__trace_grad_of(dync__tracer *t, dync__tensor *fake, dy
     return status;
 }
 
-DYNC__FN bool dync__trace_grad_is_outside(const dync__tracer *t, const dync__tensor *fake)
+/* What a backward outside gives to such a value is there when the call is over: nobody can read it
+ * before. */
+DYNC__FN bool dync__trace_grad_is_outside(dync__tracer *t, const dync__tensor *fake)
 {
-    int i = dync__trace_grad_at(t, fake);
-    return i >= 0 && t->effects.grads.at[i].outside;
+    int i = dync__trace_grad_at(t, fake), env = dync__effect_env(t, fake);
+    if (i < 0 || !t->effects.grads.at[i].outside) return false;
+    if (env >= 0 && t->env.real.at[env] && dync__hook_retains(t->env.real.at[env]))
+        (void)dync__tracer_fail(
+            t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "dync_grad in a function compiled with fullgraph: a value from outside "
+                          "that keeps its gradient (dync_retain_grad) has it when the call is "
+                          "over: read it there, or compile the function without fullgraph"));
+    return true;
 }
 
 /* Backward came to a leaf, or to a tensor that was computed outside, where what arrives is

@@ -19,7 +19,7 @@ DYNC__FN dync_value dync__number_item(dync__tracer *t, dync__tensor *x);
 /* effects.c */
 DYNC__FN dync_status dync__trace_grad_sum(dync__tracer *, dync__tensor *fake, bool outside,
                                           bool keep);
-DYNC__FN bool dync__trace_grad_is_outside(const dync__tracer *, const dync__tensor *fake);
+DYNC__FN bool dync__trace_grad_is_outside(dync__tracer *, const dync__tensor *fake);
 /* hooked.c */
 DYNC__FN dync_status dync__hooked_add(dync__tracer *, dync__tensor *x, dync_hook, void *user,
                                       int id);

@@ -69,4 +69,36 @@ TEST(a_backward_that_goes_on_outside)
 }
 TEST(a_backward_that_goes_on_outside_and_a_result_that_lives) { program(kept, true); }
 TEST(a_result_that_lives_and_is_dropped) { program(lives_on, false); }
+/* A gradient that is not there yet is not said to be none. */
+static dync_tensor *reads(dync_tensor *q, dync_tensor *x)
+{
+    dync_tensor *l = dync_sum(dync_mul(dync_sin(q), x), DYNC_ALL, false);
+    dync_backward(l);
+    dync_tensor *g = dync_grad(q);
+    return g ? dync_mul(g, 2) : dync_detach(l);
+}
+static void quiet(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
+TEST(the_gradient_of_a_value_from_outside)
+{
+    for (int full = 0; full < 2; full++) {
+        dync_compiled *f = dync_compile(reads, .fullgraph = full);
+        for (int kept = 0; kept < 2; kept++) DYNC_SCOPE {
+            dync_tensor *x = dync_requires_grad_(dync_ones(dync_shape(3)), true), *q = dync_exp(x),
+                        *p = dync_exp(x);
+            if (kept) dync_retain_grad(q), dync_retain_grad(p);
+            dync_tensor *want = reads(p, x);
+            dync_on_error(quiet, NULL);
+            dync_tensor *got = dync_call(f, q, x);
+            dync_on_error(NULL, NULL);
+            EXPECT_STATUS(dync_error(), full && kept ? DYNC_ERR_UNSUPPORTED : DYNC_OK);
+            if (!full || !kept) EXPECT(same(got, want, 1e-5));
+            dync_clear_error();
+            if (full) dync_reset();
+        }
+        dync_compiled_free(f);
+    }
+}
 TEST_MAIN
