@@ -57,6 +57,7 @@ DYNC__LEVELS_BEGIN
 #include "base/thread.c"
 #include "base/heap.c"
 #include "base/mem.c"
+#include "base/slab.c"
 #include "base/handle.c"
 #include "base/arena.c"
 #include "base/map.c"

@@ -350,6 +350,8 @@ DYNC__FN void dync__strfree(char *s)
     if (s) dync__free(s, strlen(s) + 1);
 }
 
+DYNC__FN void dync__mem_note(int64_t bytes) { dync__mem_count(dync__tls.cache, bytes); }
+
 DYNC__FN dync__mem_stats dync__mem_read_stats(void)
 {
     if (dync__tls.cache) dync__mem_flush(dync__tls.cache);

@@ -44,6 +44,19 @@ DYNC__FN void *dync__heap_alloc(size_t n);            /* NULL: there is no room 
 DYNC__FN void dync__heap_free(void *p);
 /* something came from DYNC_MALLOC or the buffer and has not gone back */
 DYNC__FN bool dync__mem_in_use(void);
+/* bytes that came from elsewhere (slab.c), or went back there, for the figures */
+DYNC__FN void dync__mem_note(int64_t bytes);
+/* ---- slab.c: a block from large pages, aligned to 64 bytes. NULL, without an error: not here, or
+ * not yet; it is to be allocated. Sizes as at free. */
+#if defined(DYNC_MALLOC) || defined(DYNC_SMALL) || defined(DYNC__ASAN) || !defined(__linux__) || \
+    !(defined(__x86_64__) || defined(__aarch64__))
+#define DYNC__SLABS 0
+#else
+#define DYNC__SLABS 1
+#endif
+enum { DYNC__SLAB_AFTER = 16 }; /* so many were asked for before */
+DYNC__FN void *dync__slab_take(size_t bytes);
+DYNC__FN void dync__slab_put(void *p, size_t bytes);
 /* give this thread's cached blocks back */
 DYNC__FN void dync__mem_trim(void);
 /* recursion: the same for a thread that ends, and its cache itself; mem.c arms threads */

@@ -346,3 +346,28 @@ DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes)
 }
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (void)bytes; }
 #endif
+
+/* ---- large pages ----------------------------------------------------------------------------- */
+#if defined(__linux__)
+#if !defined(MADV_NORMAL)
+/* -std=c11 hides it */
+extern int madvise(void *, size_t, int);
+#endif
+DYNC__FN void *dync__os_large_page(size_t bytes)
+{
+    const int hidden = 0x22 /* private, anonymous */, as_huge_pages = 14;
+    char *p = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, hidden, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = (size_t)(-(uintptr_t)p & (bytes - 1));
+    char *page = p + before;
+    if (before) munmap(p, before);
+    munmap(page + bytes, bytes - before);
+    if (madvise(page, bytes, as_huge_pages) == 0) return page;
+    munmap(page, bytes);
+    return NULL;
+}
+DYNC__FN void dync__os_large_unmap(void *page, size_t bytes) { munmap(page, bytes); }
+#else
+DYNC__FN void *dync__os_large_page(size_t bytes) { return (void)bytes, NULL; }
+DYNC__FN void dync__os_large_unmap(void *page, size_t bytes) { (void)page, (void)bytes; }
+#endif

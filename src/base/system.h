@@ -46,6 +46,10 @@ DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
 DYNC__FN void *dync__os_code_pages(size_t bytes);
 DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
+/* Memory of so many bytes, a power of two, that begins at a multiple of them, one page where the
+ * system can; NULL: there is none. */
+DYNC__FN void *dync__os_large_page(size_t bytes);
+DYNC__FN void dync__os_large_unmap(void *page, size_t bytes);
 #if defined(_WIN32)
 DYNC__FN void dync__os_stack_touch(void);
 #endif

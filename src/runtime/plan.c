@@ -216,6 +216,7 @@ DYNC__FN void dync__plan_free(dync__plan *p)
             dync__plan_call_free(p->step[i].bound[b].check);
         if (p->step[i].device_code) p->driver->code_free(p->step[i].device_code);
     }
+    if (p->image) dync__slab_put(p->image, p->image_bytes);
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
 }
@@ -223,7 +224,7 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
 DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *p)
 {
-    return (int64_t)(sizeof *p + dync__arena_bytes(&p->arena));
+    return (int64_t)(sizeof *p + p->image_bytes + dync__arena_bytes(&p->arena));
 }
 DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *p, dync__map *counted)
 {

@@ -41,6 +41,8 @@ typedef struct dync__plan_step {
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
+    char *image; /* of dync__slab_take: slots, steps and all they have; NULL: in the arena */
+    size_t image_bytes;
     int n_slots, n_steps, device;
     const dync__driver *driver; /* the device's */
     dync__slot *slot;

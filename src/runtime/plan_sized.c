@@ -205,7 +205,8 @@ DYNC__OFTEN static dync_status dync__form_make_at(const dync__plan_form *f, cons
     p->n_steps = 0;
     memset(&p->arena, 0, sizeof p->arena);
     p->rng_used = (uint64_t)dync__sz_placed(at, (int64_t)from->rng_used);
-    if (!(*copy = dync__sz_image_at(&f->image, at, &p->arena))) return DYNC_ERR_MEMORY;
+    if ((p->image = dync__slab_take(f->image.bytes))) p->image_bytes = f->image.bytes;
+    if (!(*copy = dync__sz_image_at(&f->image, at, p->image, &p->arena))) return DYNC_ERR_MEMORY;
     p->slot = dync__sz_image_of(&f->image, *copy, f->slot);
     p->step = dync__sz_image_of(&f->image, *copy, f->step);
     p->n_steps = from->n_steps; /* all can be freed */

@@ -202,10 +202,11 @@ DYNC__FN void dync__sz_image_link(dync__sz_image *im, const void *pointer)
 }
 
 DYNC__OFTEN DYNC__FN char *dync__sz_image_at(const dync__sz_image *im, const int64_t *at,
-                                             dync__arena *arena)
+                                             char *room, dync__arena *arena)
 {
-    arena->chunk_size = im->bytes;
-    char *copy = dync__arena_copy(arena, im->start, im->bytes);
+    if (!room) arena->chunk_size = im->bytes;
+    char *copy = room ? memcpy(room, im->start, im->bytes)
+                      : dync__arena_copy(arena, im->start, im->bytes);
     if (!copy) return NULL;
     for (int i = 0; i < im->link.n; i++) {
         const char *to = copy + im->link.at[i].to;

@@ -52,8 +52,10 @@ DYNC__SYM_FN void *dync__sz_image_put(dync__sz_image *, const void *from, size_t
 DYNC__SYM_FN void dync__sz_image_size(dync__sz_image *, const int64_t *place);
 /* the pointer at `pointer` points into the image */
 DYNC__SYM_FN void dync__sz_image_link(dync__sz_image *, const void *pointer);
-/* a copy with the values of its places, in the arena; NULL: no memory */
-DYNC__SYM_FN char *dync__sz_image_at(const dync__sz_image *, const int64_t *at, dync__arena *);
+/* a copy with the values of its places, in the room or, where that is NULL, in the arena; NULL: no
+ * memory */
+DYNC__SYM_FN char *dync__sz_image_at(const dync__sz_image *, const int64_t *at, char *room,
+                                     dync__arena *);
 /* where a copy has what the image has at p */
 DYNC__INLINE void *dync__sz_image_of(const dync__sz_image *im, char *copy, const void *p)
 {

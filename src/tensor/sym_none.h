@@ -217,9 +217,10 @@ DYNC__INLINE void dync__sz_image_link(dync__sz_image *im, const void *pointer)
 {
     (void)im, (void)pointer;
 }
-DYNC__INLINE char *dync__sz_image_at(const dync__sz_image *im, const int64_t *at, dync__arena *to)
+DYNC__INLINE char *dync__sz_image_at(const dync__sz_image *im, const int64_t *at, char *room,
+                                     dync__arena *to)
 {
-    return (void)im, (void)at, (void)to, NULL;
+    return (void)im, (void)at, (void)room, (void)to, NULL;
 }
 DYNC__INLINE void dync__sz_map_layout(const dync__sz_map *m, dync__layout *lay)
 {
