@@ -147,14 +147,16 @@ static dync_status dync__gstart_make(dync__gstart *s, int n, dync__tensor *const
 /* ---- walks ----------------------------------------------------------------------------------- */
 
 /* Adds gradients into the leaves. create_graph keeps what the nodes saved: the new history needs
- * it. */
-static dync_status dync__tape_backward(int n, dync__tensor *const *outputs,
-                                       dync__tensor *const *given, dync_grad_options options)
+ * it. The lists are dropped before the walk, which may be left for good. */
+static dync_status dync__tape_backward(dync__tensor_list *out, dync__tensor_list *given,
+                                       dync_grad_options options)
 {
     dync__gstart start = {0};
     dync__walk walk = {0};
-    dync_status status = dync__gstart_make(&start, n, outputs, given);
-    walk.n_roots = n;
+    dync_status status = dync__gstart_make(&start, out->n, out->at, given->at);
+    walk.n_roots = out->n;
+    dync__tensor_list_drop(given);
+    dync__tensor_list_drop(out);
     walk.root = start.edge;
     walk.seed = start.seed;
     walk.heap = true;
@@ -234,8 +236,7 @@ DYNC_API dync_status(dync_backward_opt)(dync_value outputs, dync_value grad_outp
     DYNC__TRY(dync__tensor_list_of(&out, outputs, "dync_backward: outputs", false, -1));
     status = dync__tensor_list_of(&given, grad_outputs, "dync_backward: gradients of outputs", true,
                                   out.n);
-    if (status == DYNC_OK) status = dync__tape_backward(out.n, out.at, given.at, options);
-    dync__tensor_list_drop(&given);
+    if (status == DYNC_OK) return dync__tape_backward(&out, &given, options);
     dync__tensor_list_drop(&out);
     return status;
 }
