@@ -130,6 +130,7 @@ DYNC__PLAIN
 #include "loop/vecmath_erf.c"
 #include "loop/vecmath_inverse.c"
 #include "loop/vecmath_log.c"
+#include "loop/vecmath_narrow.c"
 #include "loop/vecmath_pow.c"
 #include "loop/vecmath_trig.c"
 #include "loop/expand.c"

@@ -41,7 +41,7 @@ static const param_type types[] = {
     {"Tensor[]", "dync_value ",      "DYNC_V(%s)", "dync__arg_value(%s)"},
     {"int",      "int ",             "%s",         "dync__arg_i(%s)"},
     {"int64",    "int64_t ",         "%s",         "dync__arg_i(%s)"},
-    {"float",    "double ",          "%s",         "dync__arg_f(%s)"},
+    {"float",    "dync_real ",       "%s",         "dync__arg_f(%s)"},
     {"bool",     "bool ",            "%s",         "dync__arg_b(%s)"},
     {"Dims",     "dync_dims ",       "DYNC_D(%s, \"@: %s\")", "dync__arg_dims(%s->n, %s->d)"},
     {"Dtype",    "dync_dtype ",      "%s",         "dync__arg_dtype((int)%s)"},

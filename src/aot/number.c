@@ -19,7 +19,7 @@ static bool dync__node_is_number(const dync__node *n)
 }
 static int dync__number_dtype(const dync__arg *a)
 {
-    return a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64;
+    return a->kind == DYNC__A_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64;
 }
 
 static dync__info dync__number_info(int dtype)
@@ -120,7 +120,7 @@ static dync__node *dync__numbers_item(dync__rewrite *r, const dync__node *old)
         info.lay.ndim = 0;
         x = dync__graph_call(r->to, DYNC__USED(DYNC__OP_reshape), 2, args, 1, &info, NULL);
     }
-    return x ? dync__numbers_cast(r, x, DYNC_F64) : NULL;
+    return x ? dync__numbers_cast(r, x, DYNC__REAL) : NULL;
 }
 
 static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)

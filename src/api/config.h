@@ -8,7 +8,9 @@
  *   DYNC_NO_STDIO         no files, nothing printed
  *   DYNC_NO_ENV           environment variables are not read
  *   DYNC_NO_ATOMICS       plain counters: for compilers without atomic builtins
- *   DYNC_NO_F64           for targets without a usable double
+ *   DYNC_NO_F64           no tensors and no kernels of DYNC_F64; numbers of the API are floats
+ *                         (dync_real), in every file of the program. With it go DYNC_NO_JIT and
+ *                         DYNC_NO_SYMBOLIC
  *   DYNC_NO_LOCATION      errors without file:line; smaller code
  *   DYNC_NO_ONNX          no ONNX files, no backend onnxrt
  *   DYNC_NO_SYMBOLIC      every size is a number: a function is compiled for each size it meets
@@ -57,6 +59,14 @@
 #endif
 #ifndef DYNC_NO_TUNE
 #define DYNC_NO_TUNE
+#endif
+#endif
+#if defined(DYNC_NO_F64)
+#ifndef DYNC_NO_JIT
+#define DYNC_NO_JIT
+#endif
+#ifndef DYNC_NO_SYMBOLIC
+#define DYNC_NO_SYMBOLIC
 #endif
 #endif
 #if defined(DYNC_NO_PRINT_GRAPH) && !defined(DYNC_NO_MINIFY)

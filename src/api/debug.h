@@ -14,7 +14,7 @@ typedef struct dync_explain_output {
     /* graph_count texts: the operators of each graph, one a line */
     const char *const *ops;
     const char *const *graphs; /* graph_count texts: each graph as C */
-    double compile_ms;
+    dync_real compile_ms;
     /* graph_count texts: what training saves of each graph for backward; "" where nothing is
      * differentiated */
     const char *const *memory;
@@ -82,8 +82,8 @@ typedef struct dync_compiled_information {
     dync_misses by;
     int64_t code_bytes;  /* machine code of its loops, forward and backward */
     int64_t arena_bytes; /* temporaries of the graph that has most */
-    double capture_ms;   /* tracing, without what follows and without running */
-    double compile_ms;   /* backends, at the first call of a graph */
+    dync_real capture_ms;   /* tracing, without what follows and without running */
+    dync_real compile_ms;   /* backends, at the first call of a graph */
 } dync_compiled_information;
 
 /* dync_compiled_info: counts, bytes and times of one compiled function.

@@ -15,7 +15,7 @@
 typedef struct dync_quantize_report {
     int layers, float_layers;
     int64_t weight_bytes_before, weight_bytes;
-    double snr_db, agreement;
+    dync_real snr_db, agreement;
     char kept_float[256];
     int constants;
     char constant[256];
@@ -28,7 +28,7 @@ typedef struct dync_quantize_report {
  *                 multiplier of 31 bits and a shift, as TFLite and TOSA do (no floats on the way)
  *   report        written where it is not NULL */
 typedef struct dync_quantize_options {
-    double percentile DYNC__ZERO;
+    dync_real percentile DYNC__ZERO;
     bool float_scale DYNC__ZERO;
     dync_quantize_report *report DYNC__ZERO;
 } dync_quantize_options;

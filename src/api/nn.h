@@ -22,11 +22,11 @@ DYNC_API dync_module *dync_nn_silu(void);
 DYNC_API dync_module *dync_nn_softmax(int dim);
 DYNC_API dync_module *dync_nn_flatten(void); /* all dims but the first */
 /* 0 <= p <= 1; does something in training mode only */
-DYNC_API dync_module *dync_nn_dropout(double p);
+DYNC_API dync_module *dync_nn_dropout(dync_real p);
 DYNC_API dync_module *dync_nn_layer_norm(int64_t features); /* over the last dim */
 DYNC_API dync_module *dync_nn_embedding(int64_t count, int64_t features);
 DYNC_API dync_module *dync_nn_identity(void);
-DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope);
+DYNC_API dync_module *dync_nn_leaky_relu(dync_real negative_slope);
 DYNC_API dync_module *dync_nn_conv1d(int64_t in, int64_t out, int kernel, int stride, int padding,
                                      bool bias);
 DYNC_API dync_module *dync_nn_conv_transpose2d(int64_t in, int64_t out, int kernel, int stride,
@@ -208,13 +208,13 @@ DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_
  *   thread         not while running */
 typedef enum { DYNC_OPTIM_SGD, DYNC_OPTIM_ADAM, DYNC_OPTIM_ADAMW } dync_optim_kind;
 typedef struct dync_optim_options {
-    double lr DYNC__ZERO;
-    double momentum DYNC__ZERO;
+    dync_real lr DYNC__ZERO;
+    dync_real momentum DYNC__ZERO;
     bool nesterov DYNC__ZERO;
-    double weight_decay DYNC__ZERO;
-    double beta1 DYNC__ZERO;
-    double beta2 DYNC__ZERO;
-    double eps DYNC__ZERO;
+    dync_real weight_decay DYNC__ZERO;
+    dync_real beta1 DYNC__ZERO;
+    dync_real beta2 DYNC__ZERO;
+    dync_real eps DYNC__ZERO;
     int last_ DYNC__ZERO; /* private: so that a call without options has one */
 } dync_optim_options;
 typedef struct dync_optim dync_optim;
@@ -269,8 +269,8 @@ DYNC_API void dync_optim_zero_grad(dync_optim *o);
  * dync_optim_set_group_lr: of one group.
  *   errors  DYNC_ERR_VALUE (a rate below 0, no such group)
  *   thread  not while running */
-DYNC_API dync_status dync_optim_set_lr(dync_optim *o, double lr);
-DYNC_API dync_status dync_optim_set_group_lr(dync_optim *o, int group, double lr);
+DYNC_API dync_status dync_optim_set_lr(dync_optim *o, dync_real lr);
+DYNC_API dync_status dync_optim_set_group_lr(dync_optim *o, int group, dync_real lr);
 
 /* dync_clip_grad_norm(net, 1.0): scales the gradients of all parameters of a module, in place, so
  * that their norm, as if they were one vector, is at most max_norm: by max_norm / (norm + 1e-6)
@@ -280,8 +280,8 @@ DYNC_API dync_status dync_optim_set_group_lr(dync_optim *o, int group, double lr
  *           by the scope; NULL on failure
  *   errors  DYNC_ERR_VALUE (max_norm < 0 or NaN), those of the operators
  *   thread  not while running */
-DYNC_API dync_tensor *dync_clip_grad_norm(dync_module *m, double max_norm);
-DYNC_API dync_tensor *dync_clip_grad_norm_at(dync_module *m, double max_norm, dync_loc at);
+DYNC_API dync_tensor *dync_clip_grad_norm(dync_module *m, dync_real max_norm);
+DYNC_API dync_tensor *dync_clip_grad_norm_at(dync_module *m, dync_real max_norm, dync_loc at);
 #define dync_clip_grad_norm(...) DYNC_AT(dync_clip_grad_norm, __VA_ARGS__)
 
 /* dync_optim_free: NULL does nothing.
@@ -311,7 +311,7 @@ typedef struct dync_checkpoint_item {
     dync_optim *optim DYNC__ZERO;
     dync_tensor *tensor DYNC__ZERO;
     int64_t *i DYNC__ZERO;
-    double *f DYNC__ZERO;
+    dync_real *f DYNC__ZERO;
 } dync_checkpoint_item;
 DYNC_API dync_status dync_checkpoint_save_items(const char *path, int n,
                                                 const dync_checkpoint_item *items);

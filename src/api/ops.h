@@ -423,9 +423,9 @@ DYNC_API dync_tensor *dync__op_1TTV(const dync__row *op, dync_tensor *x0, dync_t
 DYNC_API dync_tensor *dync__op_1TTT(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1T(const dync__row *op, dync_tensor *x0, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tf(const dync__row *op, dync_tensor *x0, double x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tff(const dync__row *op, dync_tensor *x0, double x1, double x2,
-    dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tf(const dync__row *op, dync_tensor *x0, dync_real x1, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tff(const dync__row *op, dync_tensor *x0, dync_real x1,
+    dync_real x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TV(const dync__row *op, dync_tensor *x0, dync_value x1,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1TiTT(const dync__row *op, dync_tensor *x0, int x1,
@@ -459,13 +459,13 @@ DYNC_API dync_tensor *dync__op_1Td(const dync__row *op, dync_tensor *x0, dync_di
 DYNC_API dync_tensor *dync__op_1Td_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
     const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TTffb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    double x2, double x3, bool x4, dync_loc at);
+    dync_real x2, dync_real x3, bool x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TVVV(const dync__row *op, dync_tensor *x0, dync_value x1,
     dync_value x2, dync_value x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTif(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    int x2, double x3, dync_loc at);
+    int x2, dync_real x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TVif(const dync__row *op, dync_tensor *x0, dync_value x1, int x2,
-    double x3, dync_loc at);
+    dync_real x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1sL(const dync__row *op, const char *x0, dync_value x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tdddbb(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at);
@@ -473,18 +473,19 @@ DYNC_API dync_tensor *dync__op_1Tdddbb_of(const dync__row *op, dync_tensor *x0,
     const dync_dims *x1, const dync_dims *x2, const dync_dims *x3, bool x4, bool x5,
     const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TOOOObff(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6, double x7, dync_loc at);
+    dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, dync_real x6, dync_real x7,
+    dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTOdddi(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTOdddi_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, const dync_dims *x3, const dync_dims *x4, const dync_dims *x5, int x6,
     const dync_loc *at);
-DYNC_API dync_tensor *dync__op_1Tfb(const dync__row *op, dync_tensor *x0, double x1, bool x2,
+DYNC_API dync_tensor *dync__op_1Tfb(const dync__row *op, dync_tensor *x0, dync_real x1, bool x2,
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdOOf(const dync__row *op, dync_tensor *x0, dync_dims x1,
-    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+    dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdOOf_of(const dync__row *op, dync_tensor *x0,
-    const dync_dims *x1, dync_tensor *x2, dync_tensor *x3, double x4, const dync_loc *at);
+    const dync_dims *x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tddddb(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tddddb_of(const dync__row *op, dync_tensor *x0,
@@ -495,7 +496,7 @@ DYNC_API dync_value dync__op_nTddddb(const dync__row *op, dync_tensor *x0, dync_
 DYNC_API dync_value dync__op_nTddddb_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
     const dync_dims *x2, const dync_dims *x3, const dync_dims *x4, bool x5, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Tl(const dync__row *op, dync_tensor *x0, int64_t x1, dync_loc at);
-DYNC_API dync_tensor *dync__op_1TfV(const dync__row *op, dync_tensor *x0, double x1,
+DYNC_API dync_tensor *dync__op_1TfV(const dync__row *op, dync_tensor *x0, dync_real x1,
     dync_value x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTOdddid(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6, dync_dims x7, dync_loc at);
@@ -503,15 +504,15 @@ DYNC_API dync_tensor *dync__op_1TTOdddid_of(const dync__row *op, dync_tensor *x0
     dync_tensor *x2, const dync_dims *x3, const dync_dims *x4, const dync_dims *x5, int x6,
     const dync_dims *x7, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TlOOf(const dync__row *op, dync_tensor *x0, int64_t x1,
-    dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at);
+    dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TOOf(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, double x3, dync_loc at);
+    dync_tensor *x2, dync_real x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdOV(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_tensor *x2, dync_value x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdOV_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
     dync_tensor *x2, dync_value x3, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TTTOfbV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6, dync_loc at);
+    dync_tensor *x2, dync_tensor *x3, dync_real x4, bool x5, dync_value x6, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdV(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_value x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdV_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
@@ -523,7 +524,7 @@ DYNC_API dync_tensor *dync__op_1Tdd_of(const dync__row *op, dync_tensor *x0, con
 DYNC_API dync_tensor *dync__op_1Till(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
     int64_t x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTf(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    double x2, dync_loc at);
+    dync_real x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     bool x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tddddd(const dync__row *op, dync_tensor *x0, dync_dims x1,
@@ -546,18 +547,18 @@ DYNC_API dync_tensor *dync__op_1Tdddd(const dync__row *op, dync_tensor *x0, dync
 DYNC_API dync_tensor *dync__op_1Tdddd_of(const dync__row *op, dync_tensor *x0,
     const dync_dims *x1, const dync_dims *x2, const dync_dims *x3, const dync_dims *x4,
     const dync_loc *at);
-DYNC_API dync_tensor *dync__op_1Tfddb(const dync__row *op, dync_tensor *x0, double x1,
+DYNC_API dync_tensor *dync__op_1Tfddb(const dync__row *op, dync_tensor *x0, dync_real x1,
     dync_dims x2, dync_dims x3, bool x4, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tfddb_of(const dync__row *op, dync_tensor *x0, double x1,
+DYNC_API dync_tensor *dync__op_1Tfddb_of(const dync__row *op, dync_tensor *x0, dync_real x1,
     const dync_dims *x2, const dync_dims *x3, bool x4, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TTd(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_dims x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTd_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     const dync_dims *x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TTdflb(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    dync_dims x2, double x3, int64_t x4, bool x5, dync_loc at);
+    dync_dims x2, dync_real x3, int64_t x4, bool x5, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTdflb_of(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
-    const dync_dims *x2, double x3, int64_t x4, bool x5, const dync_loc *at);
+    const dync_dims *x2, dync_real x3, int64_t x4, bool x5, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TllOb(const dync__row *op, dync_tensor *x0, int64_t x1,
     int64_t x2, dync_tensor *x3, bool x4, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tddl(const dync__row *op, dync_tensor *x0, dync_dims x1,
@@ -875,7 +876,7 @@ DYNC_API dync_tensor *(dync_cosh)(dync_tensor *self);
 #define DYNC_cosh(text_, self) \
     DYNC_OP(dync_cosh, dync__op_1T, DYNC__OP_cosh, DYNC_T(self, "dync_cosh: self"))
 /* dync_elu: self where positive, else alpha * (exp(self) - 1). */
-DYNC_API dync_tensor *(dync_elu)(dync_tensor *self, double alpha);
+DYNC_API dync_tensor *(dync_elu)(dync_tensor *self, dync_real alpha);
 #define dync_elu(...) \
     DYNC_TAKES_2(DYNC_elu, DYNC_OTHER_T, __VA_ARGS__)("dync_elu takes 2 arguments: self, alpha", \
     __VA_ARGS__)
@@ -945,7 +946,7 @@ DYNC_API dync_tensor *(dync_gelu_tanh)(dync_tensor *self);
 #define DYNC_gelu_tanh(text_, self) \
     DYNC_OP(dync_gelu_tanh, dync__op_1T, DYNC__OP_gelu_tanh, DYNC_T(self, "dync_gelu_tanh: self"))
 /* dync_hardtanh: self held between low and high. */
-DYNC_API dync_tensor *(dync_hardtanh)(dync_tensor *self, double low, double high);
+DYNC_API dync_tensor *(dync_hardtanh)(dync_tensor *self, dync_real low, dync_real high);
 #define dync_hardtanh(...) \
     DYNC_TAKES_3(DYNC_hardtanh, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_hardtanh takes 3 arguments: self, low, high", __VA_ARGS__)
@@ -974,7 +975,7 @@ DYNC_API dync_tensor *(dync_isnan)(dync_tensor *self);
 #define DYNC_isnan(text_, self) \
     DYNC_OP(dync_isnan, dync__op_1T, DYNC__OP_isnan, DYNC_T(self, "dync_isnan: self"))
 /* dync_leaky_relu: self where positive, else negative_slope * self. */
-DYNC_API dync_tensor *(dync_leaky_relu)(dync_tensor *self, double negative_slope);
+DYNC_API dync_tensor *(dync_leaky_relu)(dync_tensor *self, dync_real negative_slope);
 #define dync_leaky_relu(...) \
     DYNC_TAKES_2(DYNC_leaky_relu, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_leaky_relu takes 2 arguments: self, negative_slope", __VA_ARGS__)
@@ -1303,7 +1304,7 @@ DYNC_API dync_tensor *(dync_neg_)(dync_tensor *self);
 #define DYNC_neg_(text_, self) \
     DYNC_OP(dync_neg_, dync__op_1T, DYNC__OP_neg_, DYNC_T(self, "dync_neg_: self"))
 /* dync_normal_: draws from the normal distribution. In place; returns self. */
-DYNC_API dync_tensor *(dync_normal_)(dync_tensor *self, double mean, double std);
+DYNC_API dync_tensor *(dync_normal_)(dync_tensor *self, dync_real mean, dync_real std);
 #define dync_normal_(...) \
     DYNC_TAKES_3(DYNC_normal_, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_normal_ takes 3 arguments: self, mean, std", __VA_ARGS__)
@@ -1395,7 +1396,7 @@ DYNC_API dync_tensor *(dync_trunc_)(dync_tensor *self);
 #define DYNC_trunc_(text_, self) \
     DYNC_OP(dync_trunc_, dync__op_1T, DYNC__OP_trunc_, DYNC_T(self, "dync_trunc_: self"))
 /* dync_uniform_: draws from [from, to). In place; returns self. */
-DYNC_API dync_tensor *(dync_uniform_)(dync_tensor *self, double from, double to);
+DYNC_API dync_tensor *(dync_uniform_)(dync_tensor *self, dync_real from, dync_real to);
 #define dync_uniform_(...) \
     DYNC_TAKES_3(DYNC_uniform_, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_uniform_ takes 3 arguments: self, from, to", __VA_ARGS__)
@@ -1707,8 +1708,8 @@ DYNC_API dync_tensor *(dync_count_nonzero)(dync_tensor *self, dync_dims dim);
     DYNC_OP_DIMS(dync_count_nonzero, dync__op_1Td, DYNC__OP_count_nonzero, DYNC_T(self, \
     "dync_count_nonzero: self"), DYNC_D_OF(dim, "dync_count_nonzero: dim"))
 /* dync_isclose: abs(self - other) <= atol + rtol * abs(other), as bool. No gradient. */
-DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, double rtol,
-    double atol, bool equal_nan);
+DYNC_API dync_tensor *(dync_isclose)(dync_tensor *self, dync_tensor *other, dync_real rtol,
+    dync_real atol, bool equal_nan);
 #define dync_isclose(...) \
     DYNC_TAKES_5(DYNC_isclose, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_isclose takes 5 arguments: self, other, rtol, atol, equal_nan", __VA_ARGS__)
@@ -1744,7 +1745,7 @@ DYNC_API dync_tensor *(dync_xlogy)(dync_tensor *self, dync_tensor *other);
 /* dync_cosine_similarity: the cosine of the angle between vectors along dim; lengths are held at
  * eps from below. */
 DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2, int dim,
-    double eps);
+    dync_real eps);
 #define dync_cosine_similarity(...) \
     DYNC_TAKES_4(DYNC_cosine_similarity, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_cosine_similarity takes 4 arguments: x1, x2, dim, eps", __VA_ARGS__)
@@ -1752,7 +1753,7 @@ DYNC_API dync_tensor *(dync_cosine_similarity)(dync_tensor *x1, dync_tensor *x2,
     DYNC_SEQ2_AND(dync_cosine_similarity, dync__op_1TTif, DYNC__OP_cosine_similarity, DYNC_T(x1, \
     "dync_cosine_similarity: x1"), DYNC_T(x2, "dync_cosine_similarity: x2"), dim, eps)
 /* dync_normalize: self over its p-norm along dim, which is held at eps from below. */
-DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, double eps);
+DYNC_API dync_tensor *(dync_normalize)(dync_tensor *self, dync_value p, int dim, dync_real eps);
 #define dync_normalize(...) \
     DYNC_TAKES_4(DYNC_normalize, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_normalize takes 4 arguments: self, p, dim, eps", __VA_ARGS__)
@@ -1814,7 +1815,7 @@ DYNC_API dync_tensor *(dync_avg_pool2d)(dync_tensor *self, dync_dims kernel_size
 /* dync_batch_norm: normalises each channel; in training the running statistics are updated. */
 DYNC_API dync_tensor *(dync_batch_norm)(dync_tensor *input, dync_tensor *weight,
     dync_tensor *bias, dync_tensor *running_mean, dync_tensor *running_var, bool training,
-    double momentum, double eps);
+    dync_real momentum, dync_real eps);
 #define dync_batch_norm(...) \
     DYNC_TAKES_8(DYNC_batch_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_batch_norm takes 8 arguments: input, weight, bias, running_mean, " \
@@ -1849,7 +1850,7 @@ DYNC_API dync_tensor *(dync_int_conv2d)(dync_tensor *input, dync_tensor *weight,
     "dync_int_conv2d: stride"), DYNC_D(padding, "dync_int_conv2d: padding"), DYNC_D(dilation, \
     "dync_int_conv2d: dilation"), groups)
 /* dync_dropout: in training zero with probability p, else scaled by 1 / (1 - p). */
-DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, double p, bool training);
+DYNC_API dync_tensor *(dync_dropout)(dync_tensor *self, dync_real p, bool training);
 #define dync_dropout(...) \
     DYNC_TAKES_3(DYNC_dropout, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_dropout takes 3 arguments: self, p, training", __VA_ARGS__)
@@ -1866,7 +1867,7 @@ DYNC_API dync_tensor *(dync_embedding)(dync_tensor *weight, dync_tensor *indices
     "dync_embedding: weight"), DYNC_T(indices, "dync_embedding: indices"))
 /* dync_layer_norm: normalises over the trailing dims. */
 DYNC_API dync_tensor *(dync_layer_norm)(dync_tensor *input, dync_dims normalized_shape,
-    dync_tensor *weight, dync_tensor *bias, double eps);
+    dync_tensor *weight, dync_tensor *bias, dync_real eps);
 #define dync_layer_norm(...) \
     DYNC_TAKES_5(DYNC_layer_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_layer_norm takes 5 arguments: input, normalized_shape, weight, bias, " \
@@ -1913,7 +1914,7 @@ DYNC_API dync_tensor *(dync_one_hot)(dync_tensor *self, int64_t num_classes);
     DYNC_OP(dync_one_hot, dync__op_1Tl, DYNC__OP_one_hot, DYNC_T(self, "dync_one_hot: self"), \
     num_classes)
 /* dync_celu: self where positive, else alpha * (exp(self / alpha) - 1). */
-DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, double alpha);
+DYNC_API dync_tensor *(dync_celu)(dync_tensor *self, dync_real alpha);
 #define dync_celu(...) \
     DYNC_TAKES_2(DYNC_celu, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_celu takes 2 arguments: self, alpha", __VA_ARGS__)
@@ -1927,7 +1928,7 @@ DYNC_API dync_tensor *(dync_glu)(dync_tensor *self, int dim);
 #define DYNC_glu(text_, self, dim) \
     DYNC_OP(dync_glu, dync__op_1Ti, DYNC__OP_glu, DYNC_T(self, "dync_glu: self"), dim)
 /* dync_hardshrink: 0 where -lambd <= self <= lambd, else self. */
-DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, double lambd);
+DYNC_API dync_tensor *(dync_hardshrink)(dync_tensor *self, dync_real lambd);
 #define dync_hardshrink(...) \
     DYNC_TAKES_2(DYNC_hardshrink, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_hardshrink takes 2 arguments: self, lambd", __VA_ARGS__)
@@ -1973,7 +1974,7 @@ DYNC_API dync_tensor *(dync_softmin)(dync_tensor *self, int dim);
 #define DYNC_softmin(text_, self, dim) \
     DYNC_OP(dync_softmin, dync__op_1Ti, DYNC__OP_softmin, DYNC_T(self, "dync_softmin: self"), dim)
 /* dync_softshrink: self moved by lambd towards 0, which it does not cross. */
-DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, double lambd);
+DYNC_API dync_tensor *(dync_softshrink)(dync_tensor *self, dync_real lambd);
 #define dync_softshrink(...) \
     DYNC_TAKES_2(DYNC_softshrink, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_softshrink takes 2 arguments: self, lambd", __VA_ARGS__)
@@ -1996,7 +1997,7 @@ DYNC_API dync_tensor *(dync_tanhshrink)(dync_tensor *self);
     DYNC_OP(dync_tanhshrink, dync__op_1T, DYNC__OP_tanhshrink, DYNC_T(self, \
     "dync_tanhshrink: self"))
 /* dync_threshold: self where above threshold, else value. */
-DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, double threshold, dync_value value);
+DYNC_API dync_tensor *(dync_threshold)(dync_tensor *self, dync_real threshold, dync_value value);
 #define dync_threshold(...) \
     DYNC_TAKES_3(DYNC_threshold, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_threshold takes 3 arguments: self, threshold, value", __VA_ARGS__)
@@ -2034,7 +2035,7 @@ DYNC_API dync_tensor *(dync_conv_transpose2d)(dync_tensor *input, dync_tensor *w
     "dync_conv_transpose2d: dilation"))
 /* dync_group_norm: normalises over groups of channels and all that follows. */
 DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups,
-    dync_tensor *weight, dync_tensor *bias, double eps);
+    dync_tensor *weight, dync_tensor *bias, dync_real eps);
 #define dync_group_norm(...) \
     DYNC_TAKES_5(DYNC_group_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_group_norm takes 5 arguments: input, num_groups, weight, bias, eps", \
@@ -2044,7 +2045,7 @@ DYNC_API dync_tensor *(dync_group_norm)(dync_tensor *input, int64_t num_groups,
     "dync_group_norm: input"), num_groups, weight, bias, eps)
 /* dync_instance_norm: normalises each channel of each sample. */
 DYNC_API dync_tensor *(dync_instance_norm)(dync_tensor *input, dync_tensor *weight,
-    dync_tensor *bias, double eps);
+    dync_tensor *bias, dync_real eps);
 #define dync_instance_norm(...) \
     DYNC_TAKES_4(DYNC_instance_norm, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_instance_norm takes 4 arguments: input, weight, bias, eps", __VA_ARGS__)
@@ -2066,7 +2067,8 @@ DYNC_API dync_tensor *(dync_rms_norm)(dync_tensor *input, dync_dims normalized_s
 /* dync_scaled_dot_product_attention: softmax(query @ key^T * scale) @ value; a bool mask says
  * what may be seen, a float one is added; scale none: 1 / sqrt(width). */
 DYNC_API dync_tensor *(dync_scaled_dot_product_attention)(dync_tensor *query, dync_tensor *key,
-    dync_tensor *value, dync_tensor *attn_mask, double dropout_p, bool is_causal, dync_value scale);
+    dync_tensor *value, dync_tensor *attn_mask, dync_real dropout_p, bool is_causal,
+    dync_value scale);
 #define dync_scaled_dot_product_attention(...) \
     DYNC_TAKES_7(DYNC_scaled_dot_product_attention, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_scaled_dot_product_attention takes 7 arguments: query, key, value, " \
@@ -2122,7 +2124,7 @@ DYNC_API dync_tensor *(dync_unfold)(dync_tensor *self, int dim, int64_t size, in
     DYNC_OP(dync_unfold, dync__op_1Till, DYNC__OP_unfold, DYNC_T(self, "dync_unfold: self"), \
     dim, size, step)
 /* dync_huber_loss: squared below delta, linear above; the mean. */
-DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, double delta);
+DYNC_API dync_tensor *(dync_huber_loss)(dync_tensor *self, dync_tensor *target, dync_real delta);
 #define dync_huber_loss(...) \
     DYNC_TAKES_3(DYNC_huber_loss, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_huber_loss takes 3 arguments: self, target, delta", __VA_ARGS__)
@@ -2194,7 +2196,7 @@ DYNC_API dync_tensor *(dync_nll_loss)(dync_tensor *self, dync_tensor *target);
     DYNC_SEQ2(dync_nll_loss, dync__op_1TT, DYNC__OP_nll_loss, DYNC_T(self, \
     "dync_nll_loss: self"), DYNC_T(target, "dync_nll_loss: target"))
 /* dync_smooth_l1_loss: squared below beta, absolute above; the mean. */
-DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, double beta);
+DYNC_API dync_tensor *(dync_smooth_l1_loss)(dync_tensor *self, dync_tensor *target, dync_real beta);
 #define dync_smooth_l1_loss(...) \
     DYNC_TAKES_3(DYNC_smooth_l1_loss, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_smooth_l1_loss takes 3 arguments: self, target, beta", __VA_ARGS__)
@@ -2301,8 +2303,8 @@ DYNC_API dync_tensor *(dync_im2col)(dync_tensor *self, dync_dims kernel_size, dy
     DYNC_D_OF(stride, "dync_im2col: stride"))
 /* dync_lp_pool2d: the root of the sum of powers over windows; an empty stride is the kernel size.
  * */
-DYNC_API dync_tensor *(dync_lp_pool2d)(dync_tensor *self, double norm_type, dync_dims kernel_size,
-    dync_dims stride, bool ceil_mode);
+DYNC_API dync_tensor *(dync_lp_pool2d)(dync_tensor *self, dync_real norm_type,
+    dync_dims kernel_size, dync_dims stride, bool ceil_mode);
 #define dync_lp_pool2d(...) \
     DYNC_TAKES_5(DYNC_lp_pool2d, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_lp_pool2d takes 5 arguments: self, norm_type, kernel_size, stride, " \
@@ -2324,7 +2326,7 @@ DYNC_API dync_tensor *(dync_max_unpool2d)(dync_tensor *self, dync_tensor *indice
     DYNC_D(output_size, "dync_max_unpool2d: output_size"))
 /* dync_nms: which boxes [N, 4] of x1 y1 x2 y2 stay, best first: none that overlaps a better one
  * by more. No gradient. The shape depends on data: a graph break. */
-DYNC_API dync_tensor *(dync_nms)(dync_tensor *boxes, dync_tensor *scores, double iou_threshold);
+DYNC_API dync_tensor *(dync_nms)(dync_tensor *boxes, dync_tensor *scores, dync_real iou_threshold);
 #define dync_nms(...) \
     DYNC_TAKES_3(DYNC_nms, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_nms takes 3 arguments: boxes, scores, iou_threshold", __VA_ARGS__)
@@ -2335,7 +2337,7 @@ DYNC_API dync_tensor *(dync_nms)(dync_tensor *boxes, dync_tensor *scores, double
  * 5] (image, x1 y1 x2 y2); as torchvision.ops, but for a sampling_ratio that follows from the
  * boxes. */
 DYNC_API dync_tensor *(dync_roi_align)(dync_tensor *input, dync_tensor *boxes,
-    dync_dims output_size, double spatial_scale, int64_t sampling_ratio, bool aligned);
+    dync_dims output_size, dync_real spatial_scale, int64_t sampling_ratio, bool aligned);
 #define dync_roi_align(...) \
     DYNC_TAKES_6(DYNC_roi_align, DYNC_OTHER_T, \
     __VA_ARGS__)("dync_roi_align takes 6 arguments: input, boxes, output_size, spatial_scale, " \

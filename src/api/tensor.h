@@ -231,8 +231,8 @@ DYNC_API dync_tensor *dync_shallow_copy(dync_tensor *t);
  *   ->      1-dim, owned by the scope
  *   errors  DYNC_ERR_VALUE, DYNC_ERR_MEMORY
  *   thread  any */
-DYNC_API dync_tensor *dync_arange(double start, double end, double step);
-DYNC_API dync_tensor *dync_arange_at(double start, double end, double step, dync_loc at);
+DYNC_API dync_tensor *dync_arange(dync_real start, dync_real end, dync_real step);
+DYNC_API dync_tensor *dync_arange_at(dync_real start, dync_real end, dync_real step, dync_loc at);
 #define dync_arange(...) DYNC_AT(dync_arange, __VA_ARGS__)
 
 /* dync_manual_seed: restarts this thread's random numbers. Philox, counter-based: same seed, same
@@ -291,8 +291,8 @@ DYNC_API void *dync_data_at(dync_tensor *t, dync_loc at);
  *   notes   inside a traced function: a branch on the value for bool and int tensors, a graph break
  *           for floating ones
  *   thread  any */
-DYNC_API double dync_item(dync_tensor *t);
-DYNC_API double dync_item_at(dync_tensor *t, dync_loc at);
+DYNC_API dync_real dync_item(dync_tensor *t);
+DYNC_API dync_real dync_item_at(dync_tensor *t, dync_loc at);
 #define dync_item(t) dync_item_at(t, DYNC_HERE)
 
 /* dync_item_sym: one element as a number that stays in the graph of a function compiled with
@@ -348,8 +348,8 @@ DYNC_API char *dync_str_at(dync_tensor *t, dync_loc at);
 DYNC_API bool dync_equal(dync_tensor *a, dync_tensor *b);
 DYNC_API bool dync_equal_at(dync_tensor *a, dync_tensor *b, dync_loc at);
 #define dync_equal(...) DYNC_AT(dync_equal, __VA_ARGS__)
-DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, double rtol, double atol);
-DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, double rtol, double atol,
+DYNC_API bool dync_allclose(dync_tensor *a, dync_tensor *b, dync_real rtol, dync_real atol);
+DYNC_API bool dync_allclose_at(dync_tensor *a, dync_tensor *b, dync_real rtol, dync_real atol,
                                dync_loc at);
 #define dync_allclose(...) DYNC_AT(dync_allclose, __VA_ARGS__)
 

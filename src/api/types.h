@@ -43,13 +43,19 @@ typedef enum {
     DYNC_KIND_NODE, /* a value of a graph: what a node of it reads */
     DYNC_KIND_GRAPH /* a function inside an operator */
 } dync_kind;
+/* a number of the API: of options, arguments of operators, results that are read */
+#if defined(DYNC_NO_F64)
+typedef float dync_real;
+#else
+typedef double dync_real;
+#endif
 typedef struct dync_value {
     dync_kind kind;
     int32_t source; /* private */
     union {
         bool b;
         int64_t i;
-        double f;
+        dync_real f;
         const char *s;
         dync_tensor *t;
         dync_list *l;
@@ -70,7 +76,7 @@ DYNC_API dync_value dync_v_list(dync_list *l);
 DYNC_API dync_value dync_v_module(dync_module *m);
 DYNC_API dync_value dync_v_bool(bool b);
 DYNC_API dync_value dync_v_int(int64_t i);
-DYNC_API dync_value dync_v_float(double f);
+DYNC_API dync_value dync_v_float(dync_real f);
 DYNC_API dync_value dync_v_str(const char *s);
 DYNC_API dync_value dync_v_ptr(void *p);
 DYNC_API dync_value dync_v_node(dync_node *n);
@@ -94,8 +100,8 @@ inline dync_value dync_v(long i) { return dync_v_int(i); }
 inline dync_value dync_v(unsigned long i) { return dync_v_int(static_cast<int64_t>(i)); }
 inline dync_value dync_v(long long i) { return dync_v_int(i); }
 inline dync_value dync_v(unsigned long long i) { return dync_v_int(static_cast<int64_t>(i)); }
-inline dync_value dync_v(float f) { return dync_v_float(static_cast<double>(f)); }
-inline dync_value dync_v(double f) { return dync_v_float(f); }
+inline dync_value dync_v(float f) { return dync_v_float(static_cast<dync_real>(f)); }
+inline dync_value dync_v(double f) { return dync_v_float(static_cast<dync_real>(f)); }
 inline dync_value dync_v(const char *s) { return dync_v_str(s); }
 inline dync_value dync_v(void *p) { return dync_v_ptr(p); }
 inline dync_value dync_v(decltype(nullptr)) { return dync_v_tensor(nullptr); }
@@ -313,7 +319,7 @@ DYNC_API dync_tensor *dync_as_tensor_at(dync_value v, dync_loc at);
  *           with dync_sym_*; these accessors specialise on them
  *   thread  any */
 DYNC_API int64_t dync_as_int(dync_value v);
-DYNC_API double dync_as_float(dync_value v);
+DYNC_API dync_real dync_as_float(dync_value v);
 DYNC_API bool dync_as_bool(dync_value v);
 DYNC_API const char *dync_as_str(dync_value v);
 
@@ -350,4 +356,4 @@ DYNC_API bool dync_sym_eq(dync_value a, dync_value b);
  *   errors  DYNC_ERR_VALUE
  *   thread  any */
 DYNC_API int64_t dync_as_dim(dync_value v);
-DYNC_API double dync_as_real(dync_value v);
+DYNC_API dync_real dync_as_real(dync_value v);

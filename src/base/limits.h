@@ -34,4 +34,5 @@ enum {
     if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with)
 #define DYNC__GRAD_NONE DYNC__LEFT_OUT(DYNC_NO_AUTOGRAD)
 #define DYNC__SYM_NONE DYNC__LEFT_OUT(DYNC_NO_SYMBOLIC)
+#define DYNC__F64_NONE DYNC__LEFT_OUT(DYNC_NO_F64)
 #endif

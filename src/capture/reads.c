@@ -220,7 +220,7 @@ DYNC_API void dync_graph_break_at(const char *reason, dync_loc at)
 DYNC_API void(dync_graph_break)(const char *reason) { dync_graph_break_at(reason, DYNC_NOWHERE); }
 
 /* The reads with the user's line, so that errors and breaks name it. */
-DYNC_API double dync_item_at(dync_tensor *x, dync_loc at)
+DYNC_API dync_real dync_item_at(dync_tensor *x, dync_loc at)
 {
     dync_loc before = dync__tls.at;
     dync__tls.at = at;

@@ -31,7 +31,7 @@ static dync__tensor *dync__number_fake(dync_value plain)
 {
     dync__layout lay = {.ndim = 0};
     dync__tensor *fake =
-        dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? DYNC_F64 : DYNC_I64, DYNC_CPU, &lay);
+        dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64, DYNC_CPU, &lay);
     if (fake) fake->flags |= DYNC__T_NUMBER;
     return fake;
 }

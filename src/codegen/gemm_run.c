@@ -203,7 +203,9 @@ enum { DYNC__GT_AT_ONCE = 4 };
             }                                                                                     \
     }
 DYNC__GT_PLAIN(float, dync__gt_f4, f32)
+#if !defined(DYNC_NO_F64)
 DYNC__GT_PLAIN(double, dync__gt_d2, f64)
+#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
@@ -306,14 +308,16 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
                           x->c_step / w, x->d_step / w, dync__gt_adds(flags));
-    else if (kind == DYNC__GT_DOTS)
+#if !defined(DYNC_NO_F64)
+    else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F64)
         dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
                           x->c_step / w, x->d_step / w, dync__gt_adds(flags));
-    else if (type == DYNC__GT_F32)
-        dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
-                          x->d_step / w, x->c, x->c_step / w);
-    else
+    else if (type == DYNC__GT_F64)
         dync__gt_tile_f64(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
+                          x->d_step / w, x->c, x->c_step / w);
+#endif
+    else
+        dync__gt_tile_f32(rows, columns, x->k, x->a, row, col, x->b, x->b_step / w, d,
                           x->d_step / w, x->c, x->c_step / w);
     for (int i = 0, dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
          flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER && i < rows; i++)

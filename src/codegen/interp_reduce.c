@@ -192,7 +192,9 @@ static void dync__ired_vertical_end(const dync__irun *r, const dync__interp_redu
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRED_ARG(float, f)
+#if !defined(DYNC_NO_F64)
 DYNC__IRED_ARG(double, d)
+#endif
 DYNC__IRED_ARG(int32_t, i)
 DYNC__IRED_ARG(int64_t, l)
 DYNC__IRED_ARG(uint8_t, b)
@@ -208,9 +210,11 @@ static void dync__ired_arg_take(const dync__interp_reduce *red, const void *x, v
     case DYNC_F32:
         dync__ired_arg_f(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
+#if !defined(DYNC_NO_F64)
     case DYNC_F64:
         dync__ired_arg_d(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
+#endif
     case DYNC_I32:
         dync__ired_arg_i(x, best, where, least, rows, inner, row_step, inner_step, first);
         break;
@@ -314,8 +318,12 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
             }                                                                                 \
     }
 DYNC__STRICT_FP_BEGIN
+#if defined(DYNC_NO_F64)
+DYNC__IRED_SCAN(float, float, f)
+#else
 DYNC__IRED_SCAN(float, double, f)
 DYNC__IRED_SCAN(double, double, d)
+#endif
 DYNC__IRED_SCAN(uint64_t, uint64_t, l) /* unsigned: wraps */
 DYNC__STRICT_FP_END
 
@@ -325,8 +333,10 @@ DYNC__FN void dync__ired_scan(const dync__irun *r, const dync__interp_step *s)
     void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
     if (s->type == DYNC_F32)
         dync__ired_scan_f(vertical, r->rows, r->inner, x, y, carry);
+#if !defined(DYNC_NO_F64)
     else if (s->type == DYNC_F64)
         dync__ired_scan_d(vertical, r->rows, r->inner, x, y, carry);
+#endif
     else
         dync__ired_scan_l(vertical, r->rows, r->inner, x, y, carry);
 }

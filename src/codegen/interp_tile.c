@@ -26,7 +26,7 @@ static inline float dync__tile_pick_f(int c, float a, float b)
     memcpy(&a, &x, sizeof a);
     return a;
 }
-static inline double dync__tile_pick_d(int c, double a, double b)
+DYNC__UNUSED static inline double dync__tile_pick_d(int c, double a, double b)
 {
     uint64_t x, y;
     memcpy(&x, &a, sizeof x);
@@ -52,23 +52,23 @@ typedef struct dync__tile_set {
 #define DYNC__TILE_FLOATS(V, A, t, T, F)                                           \
     DYNC__TILE_BINARY(V, A, t, T, DYNC__TILE_FLOAT_BINARY(DYNC__TILE_CASE2, t, T)) \
     DYNC__TILE_UNARY(V, A, t, T, DYNC__TILE_FLOAT_UNARY(DYNC__TILE_CASE1, DYNC__TILE_SLOW1, T, F))
-#define DYNC__TILE_SET(V, A, FMAF, FMA)                                                   \
-    DYNC__TILE_FLOATS(V, A, f, float, f)                                                  \
-    DYNC__TILE_FLOATS(V, A, d, double, )                                                  \
-    DYNC__TILE_INTS(V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                         \
-    DYNC__TILE_INTS(V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                         \
-    DYNC__TILE_BINARY(V, A, b, uint8_t, DYNC__TILE_BOOL_BINARY(DYNC__TILE_CASE2))         \
-    DYNC__TILE_UNARY(V, A, b, uint8_t, DYNC__TILE_CASE1(not_, uint8_t, uint8_t, a ^ 1))   \
-    DYNC__TILE_THREE(V, A, FMAF, FMA)                                                     \
-    DYNC__TILE_CAST(V, A)                                                                 \
-    DYNC__TILE_CONVERT(V, A)                                                              \
-    static const dync__tile_set dync__tile_##V = {                                        \
-        {dync__tile_##V##_unary_f, dync__tile_##V##_unary_d, dync__tile_##V##_unary_i,    \
-         dync__tile_##V##_unary_l, dync__tile_##V##_unary_b},                             \
-        {dync__tile_##V##_binary_f, dync__tile_##V##_binary_d, dync__tile_##V##_binary_i, \
-         dync__tile_##V##_binary_l, dync__tile_##V##_binary_b},                           \
-        dync__tile_##V##_three,                                                           \
-        dync__tile_##V##_cast,                                                            \
+#define DYNC__TILE_SET(V, A, FMAF, FMA)                                                    \
+    DYNC__TILE_FLOATS(V, A, f, float, f)                                                   \
+    DYNC__TILE_F64(DYNC__TILE_FLOATS(V, A, d, double, ))                                   \
+    DYNC__TILE_INTS(V, A, i, int32_t, uint32_t, 32, DYNC__TILE_I)                          \
+    DYNC__TILE_INTS(V, A, l, int64_t, uint64_t, 64, DYNC__TILE_L)                          \
+    DYNC__TILE_BINARY(V, A, b, uint8_t, DYNC__TILE_BOOL_BINARY(DYNC__TILE_CASE2))          \
+    DYNC__TILE_UNARY(V, A, b, uint8_t, DYNC__TILE_CASE1(not_, uint8_t, uint8_t, a ^ 1))    \
+    DYNC__TILE_THREE(V, A, FMAF, FMA)                                                      \
+    DYNC__TILE_CAST(V, A)                                                                  \
+    DYNC__TILE_CONVERT(V, A)                                                               \
+    static const dync__tile_set dync__tile_##V = {                                         \
+        {dync__tile_##V##_unary_f, DYNC__TILE_FN_F64(dync__tile_##V##_unary_d),            \
+         dync__tile_##V##_unary_i, dync__tile_##V##_unary_l, dync__tile_##V##_unary_b},    \
+        {dync__tile_##V##_binary_f, DYNC__TILE_FN_F64(dync__tile_##V##_binary_d),          \
+         dync__tile_##V##_binary_i, dync__tile_##V##_binary_l, dync__tile_##V##_binary_b}, \
+        dync__tile_##V##_three,                                                            \
+        dync__tile_##V##_cast,                                                             \
         dync__tile_##V##_convert};
 
 #if !defined(__x86_64__) && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
@@ -85,15 +85,18 @@ DYNC__TILE_SET(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, 
 /* X(kind, letter, type, expression); FLOATS: their first steps are vectors */
 /* clang-format off */
 #define DYNC__TILE_FOLDS(X, FLOATS)                                                                \
-    FLOATS(SUM, f, float, a + b)              FLOATS(SUM, d, double, a + b)                        \
+    FLOATS(SUM, f, float, a + b)                                                                   \
     X(SUM, i, int32_t, DYNC__TILE_I(+))       X(SUM, l, int64_t, DYNC__TILE_L(+))                  \
-    X(PROD, f, float, a * b)                  X(PROD, d, double, a * b)                            \
+    X(PROD, f, float, a * b)                                                                       \
     X(PROD, i, int32_t, DYNC__TILE_I(*))      X(PROD, l, int64_t, DYNC__TILE_L(*))                 \
-    FLOATS(MAX, f, float, DYNC__TILE_MAX(f))  FLOATS(MAX, d, double, DYNC__TILE_MAX(d))            \
+    FLOATS(MAX, f, float, DYNC__TILE_MAX(f))                                                       \
     X(MAX, i, int32_t, a > b ? a : b)         X(MAX, l, int64_t, a > b ? a : b)                    \
-    FLOATS(MIN, f, float, DYNC__TILE_MIN(f))  FLOATS(MIN, d, double, DYNC__TILE_MIN(d))            \
+    FLOATS(MIN, f, float, DYNC__TILE_MIN(f))                                                       \
     X(MIN, i, int32_t, a < b ? a : b)         X(MIN, l, int64_t, a < b ? a : b)                    \
-    X(ANY, b, uint8_t, a | b)                 X(ALL, b, uint8_t, a & b)
+    X(ANY, b, uint8_t, a | b)                 X(ALL, b, uint8_t, a & b)                            \
+    DYNC__TILE_F64(                                                                                \
+    FLOATS(SUM, d, double, a + b)             X(PROD, d, double, a * b)                            \
+    FLOATS(MAX, d, double, DYNC__TILE_MAX(d)) FLOATS(MIN, d, double, DYNC__TILE_MIN(d)))
 /* clang-format on */
 #define DYNC__TILE_FOLD(T, e)                                            \
     for (; half > 0; half /= 2) {                                        \
@@ -140,7 +143,7 @@ DYNC__TILE_CODE DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, i
 }
 
 /* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
- * {seed, offset}. op: 0 F32, 1 F64, 2 another F64. */
+ * {seed, offset}. op: 0 F32, 1 F64, 2 another F64 (without F64 of F32, 1 as 0). */
 DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
 {
     const int64_t *x = a_;
@@ -162,9 +165,9 @@ DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
                 c[0][i] = (uint32_t)(m1 >> 32) ^ c[1][i] ^ k0, c[1][i] = (uint32_t)m1;
                 c[2][i] = (uint32_t)(m0 >> 32) ^ c[3][i] ^ k1, c[3][i] = (uint32_t)m0;
             }
-        for (int i = 0; i < DYNC__TILE_LANES && op == 0; i++)
+        for (int i = 0; i < DYNC__TILE_LANES && (DYNC__F64_NONE || op == 0); i++)
             *f++ = (float)(int32_t)(low[i] >> 8) * (1.0f / 16777216.0f);
-        for (int i = 0; i < DYNC__TILE_LANES && op != 0; i++)
+        for (int i = 0; i < DYNC__TILE_LANES && !DYNC__F64_NONE && op != 0; i++)
             *d++ = (double)(int64_t)(((uint64_t)high[i] << 32 | low[i]) >> 11) *
                    (1.0 / 9007199254740992.0);
     }
@@ -200,7 +203,7 @@ DYNC__FN dync__tile dync__tile_find(int isa, int prim, int type)
     const dync__prim_row *row = dync__prim_info(as);
     size_t x = dync__tile_bytes(type), d = row->result == 'B' ? 1 : x;
     if (prim == DYNC__P_fma)
-        return dync__tile_make(set->three, DYNC__TILE_FMA + (type == DYNC_F64), x, x, x, x);
+        return dync__tile_make(set->three, DYNC__TILE_FMA + dync__is_f64(type), x, x, x, x);
     if (prim == DYNC__P_select) return dync__tile_make(set->three, selects[letter], x, 1, x, x);
     if (!strchr(row->types, "fdilb"[letter])) return dync__tile_make(NULL, 0, 0, 0, 0, 0);
     if (row->n_args == 1) return dync__tile_make(set->unary[letter], prim, d, x, 0, 0);
@@ -245,7 +248,7 @@ DYNC__FN dync__tile dync__tile_wrap(int isa, int storage)
 
 DYNC__FN dync__tile dync__tile_uniform(int type, bool second)
 {
-    int op = type == DYNC_F32 ? 0 : second ? 2 : 1;
+    int op = type != DYNC__REAL ? 0 : second ? 2 : 1;
     return dync__tile_make(dync__tile_philox, op, dync__tile_bytes(type), 8, 0, 0);
 }
 

@@ -101,20 +101,32 @@
     X(xor_, uint8_t, uint8_t, a ^ b)  DYNC__TILE_COMPARES(X, uint8_t)
 /* X(from letter, from type, to letter, to type, expression) */
 #define DYNC__TILE_CASTS(X)                                                                        \
-    X(f, float, d, double, (double)a)     X(d, double, f, float, (float)a)                         \
-    X(i, int32_t, f, float, (float)a)     X(i, int32_t, d, double, (double)a)                      \
-    X(i, int32_t, l, int64_t, a)          X(l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)\
+    X(i, int32_t, f, float, (float)a)     X(i, int32_t, l, int64_t, a)                             \
+    X(l, int64_t, i, int32_t, (int32_t)(uint32_t)(uint64_t)a)                                      \
     X(b, uint8_t, f, float, (float)a)     X(b, uint8_t, i, int32_t, a)                             \
     X(f, float, b, uint8_t, a != 0)       X(i, int32_t, b, uint8_t, a != 0)                        \
-    X(l, int64_t, f, float, (float)a)     X(l, int64_t, d, double, (double)a)                      \
-    X(b, uint8_t, d, double, (double)a)   X(b, uint8_t, l, int64_t, a)                             \
-    X(d, double, b, uint8_t, a != 0)      X(l, int64_t, b, uint8_t, a != 0)                        \
+    X(l, int64_t, f, float, (float)a)     X(l, int64_t, b, uint8_t, a != 0)                        \
+    X(b, uint8_t, l, int64_t, a)                                                                   \
     X(f, float, i, int32_t, DYNC__TILE_FTOI(f, int32_t, 2147483648.0f, INT32_MIN, INT32_MAX))      \
-    X(d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))      \
     X(f, float, l, int64_t,                                                                        \
       DYNC__TILE_FTOI(f, int64_t, 9223372036854775808.0f, INT64_MIN, INT64_MAX))                   \
+    DYNC__TILE_CASTS_F64(X)
+/* what there is of F64: nothing with DYNC_NO_F64 */
+#if defined(DYNC_NO_F64)
+#define DYNC__TILE_F64(code)
+#define DYNC__TILE_FN_F64(name) NULL
+#define DYNC__TILE_CASTS_F64(X)
+#else
+#define DYNC__TILE_F64(code) code
+#define DYNC__TILE_FN_F64(name) name
+#define DYNC__TILE_CASTS_F64(X)                                                                    \
+    X(f, float, d, double, (double)a)     X(d, double, f, float, (float)a)                         \
+    X(i, int32_t, d, double, (double)a)   X(l, int64_t, d, double, (double)a)                      \
+    X(b, uint8_t, d, double, (double)a)   X(d, double, b, uint8_t, a != 0)                         \
+    X(d, double, i, int32_t, DYNC__TILE_FTOI(d, int32_t, 2147483648.0, INT32_MIN, INT32_MAX))      \
     X(d, double, l, int64_t,                                                                       \
       DYNC__TILE_FTOI(d, int64_t, 9223372036854775808.0, INT64_MIN, INT64_MAX))
+#endif
 /* clang-format on */
 
 /* ---- f16 and bf16, in integer arithmetic that vectorises ------------------------------------- */
@@ -221,7 +233,7 @@ enum { DYNC__TILE_WIDEN, DYNC__TILE_NARROW = 32, DYNC__TILE_WRAP = 64 };
         const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2); \
         switch (op) {                                                                            \
             DYNC__TILE_CASE3(DYNC__TILE_FMA, float, float, FMAF)                                 \
-            DYNC__TILE_CASE3(DYNC__TILE_DFMA, double, double, FMA)                               \
+            DYNC__TILE_F64(DYNC__TILE_CASE3(DYNC__TILE_DFMA, double, double, FMA))               \
             DYNC__TILE_SELECT(f, uint32_t)                                                       \
             DYNC__TILE_SELECT(d, uint64_t)                                                       \
             DYNC__TILE_SELECT(b, uint8_t)                                                        \

@@ -250,7 +250,7 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path))                       \
     X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t))                                               \
     X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other))                   \
-    X(dync_tensor *, dync_arange, (double start, double end, double step, dync_loc at), (start, end, step))            \
+    X(dync_tensor *, dync_arange, (dync_real start, dync_real end, dync_real step, dync_loc at), (start, end, step))   \
     X(int64_t, dync_size, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                                      \
     X(dync_value, dync_size_sym, (const dync_tensor *t, int dim, dync_loc at), (t, dim))                               \
     X(dync_value, dync_item_sym, (dync_tensor *t, dync_loc at), (t))                                                   \
@@ -262,7 +262,7 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(void *, dync_data, (dync_tensor *t, dync_loc at), (t))                                                           \
     X(char *, dync_str, (dync_tensor *t, dync_loc at), (t))                                                            \
     X(bool, dync_equal, (dync_tensor *a, dync_tensor *b, dync_loc at), (a, b))                                         \
-    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, double rtol, double atol, dync_loc at),                    \
+    X(bool, dync_allclose, (dync_tensor *a, dync_tensor *b, dync_real rtol, dync_real atol, dync_loc at),              \
       (a, b, rtol, atol))                                                                                              \
     X(dync_status, dync_backward, (dync_tensor *loss, dync_loc at), (loss))                                            \
     X(dync_status, dync_backward_with, (dync_tensor *out, dync_tensor *grad_out, dync_loc at), (out, grad_out))        \
@@ -277,7 +277,7 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(dync_value, dync_module_call_values, (dync_module *m, int nargs, const dync_value *args, dync_loc at),           \
       (m, nargs, args))                                                                                                \
     X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x))                         \
-    X(dync_tensor *, dync_clip_grad_norm, (dync_module *m, double max_norm, dync_loc at), (m, max_norm))               \
+    X(dync_tensor *, dync_clip_grad_norm, (dync_module *m, dync_real max_norm, dync_loc at), (m, max_norm))            \
     X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
     X(dync_status, dync_call_into_values,                                                                              \
       (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))

@@ -159,7 +159,7 @@ static dync__tensor *dync__change_stand_in(dync__arena *arena, dync__change *e, 
     bool real = n->scalar.kind == DYNC__A_FLOAT;
     dync__tensor *t = n->has_info
                           ? dync__tensor_fake(n->info[0].dtype, n->info[0].device, &n->info[0].lay)
-                          : dync__tensor_fake(real ? DYNC_F64 : DYNC_I64, DYNC_CPU, &scalar);
+                          : dync__tensor_fake(real ? DYNC__REAL : DYNC_I64, DYNC_CPU, &scalar);
     (void)arena, (void)e;
     if (!t) return NULL;
     t->storage->size_bytes = SIZE_MAX / 2;

@@ -105,7 +105,7 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
                                                      "phase and has its "
                                                      "operand's type";
     case DYNC__P_random:
-        if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC_F64))
+        if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC__REAL))
             return "neither uniform nor normal";
         return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL
                                                                   : "expected an I64 "

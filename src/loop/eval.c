@@ -122,7 +122,7 @@ static uint64_t dync__eval_int_op(int prim, int type, int64_t a, int64_t b)
 static bool dync__eval_compare(int prim, int arg_type, dync__scalar a, dync__scalar b)
 {
     bool less, equal;
-    if (arg_type == DYNC_F32 || arg_type == DYNC_F64) {
+    if (arg_type == DYNC_F32 || dync__is_f64(arg_type)) {
         double x = arg_type == DYNC_F32 ? (double)a.f : a.d,
                y = arg_type == DYNC_F32 ? (double)b.f : b.d;
         if (dync__eval_nan64(x) || dync__eval_nan64(y)) return prim == DYNC__P_ne;
@@ -152,8 +152,8 @@ static int64_t dync__eval_truncate(double x, int type)
 
 static dync__scalar dync__eval_cast(int type, int from, dync__scalar a)
 {
-    bool from_float = from == DYNC_F32 || from == DYNC_F64;
-    double x = from == DYNC_F32 ? (double)a.f : from == DYNC_F64 ? a.d : 0.0;
+    bool from_float = from == DYNC_F32 || dync__is_f64(from);
+    double x = from == DYNC_F32 ? (double)a.f : dync__is_f64(from) ? a.d : 0.0;
     switch (type) {
     case DYNC_F32:
         return dync__eval_f32(from == DYNC_F32 ? a.f : from_float ? (float)x : (float)a.i);
@@ -218,14 +218,14 @@ DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__sc
     default: break;
     }
     if (type == DYNC_F32) return dync__eval_f32(dync__eval_f32_op(prim, a.f, b.f, c.f));
-    if (type == DYNC_F64) return dync__eval_f64(dync__eval_f64_op(prim, a.d, b.d, c.d));
+    if (dync__is_f64(type)) return dync__eval_f64(dync__eval_f64_op(prim, a.d, b.d, c.d));
     return dync__eval_int(type, dync__eval_int_op(prim, type, a.i, b.i));
 }
 
 DYNC__FN dync__scalar dync__const_scalar(const dync__inst *in)
 {
     if (in->type == DYNC_F32) return dync__eval_f32((float)in->imm.f);
-    if (in->type == DYNC_F64) return dync__eval_f64(in->imm.f);
+    if (dync__is_f64(in->type)) return dync__eval_f64(in->imm.f);
     return dync__eval_int(in->type, (uint64_t)in->imm.i);
 }
 

@@ -5,7 +5,7 @@
  * rows, and a loadx at that offset which still knows the number of its index. What row code gives
  * is made an offset of there, once a row.
  *
- * A draw from the normal distribution (Box and Muller 1958, in F64) becomes two uniform ones of the
+ * A draw from the normal distribution (Box and Muller 1958, in F64 where there is any) becomes two uniform ones of the
  * same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same bits everywhere. It
  * is one primitive until here, as nobody wants to fuse into it. What a store rounds anyway need not
  * be rounded before: operators on f16 and bf16 end so. (GPUs look for the two together.) */
@@ -16,7 +16,7 @@ DYNC__COLD
 /* sqrt(-2 log(1 - u)) cos(2 pi v) */
 static int dync__expand_normal(dync__lb *b, int number, int type)
 {
-    dync__inst u = dync__inst_make(DYNC__P_random, DYNC_F64, number, -1, -1), v = u;
+    dync__inst u = dync__inst_make(DYNC__P_random, DYNC__REAL, number, -1, -1), v = u;
     dync__lb small = *b;
     v.imm.i = 2;
     small.fast_math = true; /* the angle is less than 2 pi */

@@ -145,6 +145,7 @@ typedef struct dync__kernel {
     DYNC__VEC(dync__bound) bound; /* checked in this order */
     dync__arena *arena;           /* where the vectors grow */
     bool uses_random;
+    bool narrow; /* no F64 for functions of F32, as with DYNC_NO_F64: for tests */
     /* stores may meet at one element, which keeps the last index's: as_strided_scatter into what
      * overlaps itself */
     bool ordered;

@@ -84,7 +84,7 @@ DYNC__INLINE int dync__m_cold(dync__lb *b, int c, int x, int y)
 DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x) /* F64 (or I64)? */
 {
     int t = dync__lb_type(b, x);
-    return t == DYNC_F64 || t == DYNC_I64;
+    return dync__is_f64(t) || t == DYNC_I64;
 }
 DYNC__INLINE int dync__m_k(dync__lb *b, int like, double c)
 {
@@ -198,6 +198,11 @@ DYNC__INLINE int dync__m_two_div(dync__lb *b, int nh, int nl, int dh, int dl)
     if (nl >= 0) rest = dync__m_add(b, rest, nl);
     return dync__m_fma(b, rest, r, q);
 }
+/* vecmath_narrow.c: functions of F32 without F64 */
+DYNC__INLINE bool dync__m_narrow(const dync__lb *b) { return DYNC__F64_NONE || b->k->narrow; }
+DYNC__FN int dync__narrow_pow(dync__lb *b, int m, int e, int y);
+DYNC__FN int dync__narrow_fmod(dync__lb *b, int x, int y);
+DYNC__FN int dync__narrow_angle(dync__lb *b, int x, int *lo, int *quadrant);
 /* vecmath_exp.c: e^(x + x_lo) * (factor + factor_lo) for x <= 0 to nearly one rounding, also into
  * the subnormals. */
 DYNC__FN int dync__m_exp_product(dync__lb *b, int x, int x_lo, int factor, int factor_lo);

@@ -55,12 +55,14 @@ static int dync__pow_exp2(dync__lb *b, int hi, int lo)
     return dync__m_mul(b, dync__m_mul(b, p, s1), s2);
 }
 
-/* 2^(y log2 x) for F32 in F64: x > 0, finite */
+/* 2^(y log2 x) for F32, in F64 where there is any: x > 0, finite */
 static int dync__pow_core32(dync__lb *b, int x, int y)
 {
     static const double c[] = {0x1.ec709db560677p-1, 0x1.27770114bea2ep-1, 0x1.a5c88e06a9edcp-2,
                                0x1.58c22cde88aaep-2};
-    int e, m = dync__lb_cast(b, dync__pow_split(b, x, 0x3f3504f3, &e), DYNC_F64);
+    int e, m = dync__pow_split(b, x, 0x3f3504f3, &e);
+    if (dync__m_narrow(b)) return dync__narrow_pow(b, m, e, y);
+    m = dync__lb_cast(b, m, DYNC_F64);
     int s = dync__m_div(b, dync__m_addk(b, m, -1.0), dync__m_addk(b, m, 1.0)),
         z = dync__m_mul(b, s, s);
     int p = dync__m_fma(b, dync__m_poly(b, z, 4, c), z, dync__m_k(b, m, 0x1.71547652b82fep1));
@@ -236,8 +238,12 @@ static int dync__fmod_far(dync__lb *b, int x, int d, int scale)
 DYNC__FN int dync__vm_fmod(dync__lb *b, int a, int y)
 {
     bool wide = dync__m_wide(b, a);
-    int x = dync__m_abs(b, a), t = dync__m_abs(b, y), r = dync__lb_cast(b, x, DYNC_F64),
-        d = dync__lb_cast(b, t, DYNC_F64);
+    int x = dync__m_abs(b, a), t = dync__m_abs(b, y);
+    if (!wide && dync__m_narrow(b)) {
+        int left = dync__m_sel(b, dync__m_lt(b, x, t), x, dync__narrow_fmod(b, x, t));
+        return dync__m_or_sign(b, left, dync__m_sign_bits(b, a));
+    }
+    int r = dync__lb_cast(b, x, DYNC_F64), d = dync__lb_cast(b, t, DYNC_F64);
     int one = dync__m_k(b, d, 1.0), small = -1, scale = one, d_hi = d, d_lo = -1;
     if (wide) {
         small = dync__m_ltk(b, d, 0x1p-500);

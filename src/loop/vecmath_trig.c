@@ -9,7 +9,8 @@
  *        |x| and n times it are multiples of 2^-24 less than 1 apart. Above, in F64: |x| times two
  *        words of 2/pi. The words are taken from the place in 2/pi that matters for the size of x
  *        (Payne & Hanek 1983): what lies above only adds multiples of four quadrants. Four ranges
- *        cover all floats. Without FMA all of it in F64.
+ *        cover all floats. Without FMA all of it in F64; without F64 in integers
+ *        (vecmath_narrow.c).
  *   F64  below 2^20 three-part Cody-Waite (constants of FreeBSD's e_rem_pio2.c, Sun Microsystems
  *        1993), exact without FMA; above, Payne-Hanek with four 53-bit words of 1/(2 pi) picked by
  *        a barrel of selects.
@@ -81,10 +82,18 @@ static dync__trig_parts dync__trig_near32(dync__lb *b, int x)
 
 static dync__trig_parts dync__trig_reduce32(dync__lb *b, int x)
 {
-    if (!dync__has_fma()) return dync__trig_far32(b, x);
-    dync__trig_parts near_part = dync__trig_near32(b, x);
-    int is_far = dync__m_le(b, dync__m_k(b, x, 0x1p17), x);
-    return dync__trig_either(b, is_far, dync__trig_far32(b, x), near_part);
+    if (!dync__has_fma() && !dync__m_narrow(b)) return dync__trig_far32(b, x);
+    dync__trig_parts near_part, far_part;
+    if (dync__m_narrow(b))
+        far_part.r = dync__narrow_angle(b, x, &far_part.lo, &far_part.q);
+    else
+        far_part = dync__trig_far32(b, x);
+    if (dync__has_fma())
+        near_part = dync__trig_near32(b, x);
+    else
+        near_part = (dync__trig_parts){x, dync__m_k(b, x, 0.0), dync__m_i(b, x, 0)};
+    int is_far = dync__m_le(b, dync__m_k(b, x, dync__has_fma() ? 0x1p17 : 0.5), x);
+    return dync__trig_either(b, is_far, far_part, near_part);
 }
 
 static dync__trig_parts dync__trig_fast32(dync__lb *b, int x)

@@ -68,7 +68,7 @@ DYNC_API dync_module *dync_nn_identity(void)
     return dync__module_give(dync__layer_new(&dync__class_Identity));
 }
 
-DYNC_API dync_module *dync_nn_leaky_relu(double negative_slope)
+DYNC_API dync_module *dync_nn_leaky_relu(dync_real negative_slope)
 {
     dync__module *m = dync__layer_new(&dync__class_LeakyReLU);
     if (m) m->floats[0] = negative_slope;
@@ -82,7 +82,7 @@ DYNC_API dync_module *dync_nn_softmax(int dim)
     return dync__module_give(m);
 }
 
-DYNC_API dync_module *dync_nn_dropout(double p)
+DYNC_API dync_module *dync_nn_dropout(dync_real p)
 {
     if (!(p >= 0 && p <= 1))
         return dync__fail(DYNC_ERR_VALUE,

@@ -29,7 +29,7 @@ DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle)
 DYNC__RARE static dync__tensor *dync__optim_number(double x)
 {
     dync_make make = {0};
-    make.dtype = DYNC_F64;
+    make.dtype = (dync_dtype)DYNC__REAL;
     return dync__optim_own(dync_full_opt(dync_v_float(x), make));
 }
 
@@ -126,7 +126,7 @@ DYNC__RARE static dync_status dync__optim_group_add(dync__optim *o, int n,
     dync_scope scope = dync_scope_begin();
     g.lr = dync__optim_number(options.lr);
     g.steps = dync__optim_number(0);
-    dync_make late = {.shape = {1, {n}}, .dtype = DYNC_F64};
+    dync_make late = {.shape = {1, {n}}, .dtype = (dync_dtype)DYNC__REAL};
     if (o->kind != DYNC_OPTIM_SGD) g.late = dync__optim_own(dync_zeros_opt(late));
     dync_status status = g.lr && g.steps && (g.late || o->kind == DYNC_OPTIM_SGD) ? DYNC_OK
                                                                                   : DYNC_ERR_MEMORY;

@@ -174,13 +174,13 @@ DYNC__RARE static dync_status dync__optim_set_lr(const dync__optim *o, const cha
     return done ? DYNC_OK : dync_error();
 }
 
-DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, double lr)
+DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, dync_real lr)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_set_lr");
     return o ? dync__optim_set_lr(o, "dync_optim_set_lr", 0, o->group.n, lr) : DYNC_ERR_VALUE;
 }
 
-DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int group, double lr)
+DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int group, dync_real lr)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_set_group_lr");
     return o ? dync__optim_set_lr(o, "dync_optim_set_group_lr", group,
@@ -255,7 +255,7 @@ static dync_tensor *dync__clip_grads(int n, dync_tensor *const *params, double m
     return norm;
 }
 
-DYNC_API dync_tensor *(dync_clip_grad_norm)(dync_module * handle, double max_norm)
+DYNC_API dync_tensor *(dync_clip_grad_norm)(dync_module * handle, dync_real max_norm)
 {
     const dync__module *m = dync__module_open(handle, "dync_clip_grad_norm");
     if (!m) return NULL;

@@ -38,7 +38,7 @@ static dync__ft_pair dync__ft_table(const dync__ft *f, int64_t rows, int64_t col
     dync__dt *x =
         dync__chain_shape(c, DYNC__OP_view, dync__chain_range(c, rows, f->device), 2, shape);
     x = dync__chain_tt(c, DYNC__OP_mul, x, dync__chain_range(c, columns, f->device));
-    x = dync__chain_dtype(c, dync__chain_ti(c, DYNC__OP_remainder, x, period), DYNC_F64);
+    x = dync__chain_dtype(c, dync__chain_ti(c, DYNC__OP_remainder, x, period), DYNC__REAL);
     x = dync__chain_tf(c, DYNC__OP_mul, x, f->sign * turn / (double)period);
     return (dync__ft_pair){dync__chain_dtype(c, dync__chain1(c, DYNC__OP_cos, x), f->dtype),
                            dync__chain_dtype(c, dync__chain1(c, DYNC__OP_sin, x), f->dtype)};

@@ -239,8 +239,8 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
                                               dync__chain1(&c, DYNC__OP_isnan, b)));
     bool floating = dync__dtype_info(a->dtype)->kind == 'f';
     if (!floating) {
-        a = dync__chain_dtype(&c, a, DYNC_F64);
-        b = dync__chain_dtype(&c, b, DYNC_F64);
+        a = dync__chain_dtype(&c, a, DYNC__REAL);
+        b = dync__chain_dtype(&c, b, DYNC__REAL);
     }
     dync__dt *allowed =
         dync__chain_tf(&c, DYNC__OP_add,

@@ -39,7 +39,7 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         number_slot[i] = -1;
         if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
         number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT,
-                                       a->kind == DYNC__A_FLOAT ? DYNC_F64 : DYNC_I64, 1, NULL);
+                                       a->kind == DYNC__A_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64, 1, NULL);
         if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
         pb->slot.at[number_slot[i]].host = true;
     }
@@ -116,7 +116,7 @@ DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_e
     dync__tensor *t[DYNC__EAGER_INPUTS];
     void *in[DYNC__EAGER_INPUTS + DYNC__MAX_ARGS], *out[DYNC__MAX_OUT] = {NULL};
     union {
-        double f;
+        dync_real f;
         int64_t i;
     } number[DYNC__MAX_ARGS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
@@ -127,7 +127,7 @@ DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_e
             const dync__arg *a = &call->args[i];
             if (!dync__arg_is_number(a)) continue;
             if (a->kind == DYNC__A_FLOAT)
-                number[i].f = a->as.f;
+                number[i].f = (dync_real)a->as.f;
             else
                 number[i].i = a->as.i;
             in[n++] = &number[i];

@@ -97,19 +97,19 @@ DYNC__ENTRY_1T(selu) DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__E
 DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
 DYNC__ENTRY_1T(unique)
 
-DYNC__PACKER(1Tf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, double x1,
-    dync_loc at),
+DYNC__PACKER(1Tf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_real x1, dync_loc at),
     dync__arg_h(x0), dync__arg_f(x1))
 #define DYNC__ENTRY_1Tf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tf, dync_tensor *, \
-    (dync_tensor *x0, double x1), x0, x1)
+    (dync_tensor *x0, dync_real x1), x0, x1)
 DYNC__ENTRY_1Tf(elu) DYNC__ENTRY_1Tf(leaky_relu) DYNC__ENTRY_1Tf(celu) DYNC__ENTRY_1Tf(hardshrink)
 DYNC__ENTRY_1Tf(softshrink)
 
-DYNC__PACKER(1Tff, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, double x1,
-    double x2, dync_loc at),
+DYNC__PACKER(1Tff, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_real x1, dync_real x2, dync_loc at),
     dync__arg_h(x0), dync__arg_f(x1), dync__arg_f(x2))
 #define DYNC__ENTRY_1Tff(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Tff, dync_tensor *, \
-    (dync_tensor *x0, double x1, double x2), x0, x1, x2)
+    (dync_tensor *x0, dync_real x1, dync_real x2), x0, x1, x2)
 DYNC__ENTRY_1Tff(hardtanh) DYNC__ENTRY_1Tff(normal_) DYNC__ENTRY_1Tff(uniform_)
 
 DYNC__PACKER(1TV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
@@ -226,10 +226,10 @@ DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape)
 DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip) DYNC__ENTRY_1Td(repeat)
 
 DYNC__PACKER(1TTffb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, double x2, double x3, bool x4, dync_loc at),
+    dync_tensor *x1, dync_real x2, dync_real x3, bool x4, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4))
 DYNC__ENTRY(dync_isclose, DYNC__OP_isclose, 1TTffb, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, double x2, double x3, bool x4), x0, x1, x2, x3, x4)
+    dync_tensor *x1, dync_real x2, dync_real x3, bool x4), x0, x1, x2, x3, x4)
 
 DYNC__PACKER(1TVVV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_value x1, dync_value x2, dync_value x3, dync_loc at),
@@ -238,16 +238,16 @@ DYNC__ENTRY(dync_nan_to_num, DYNC__OP_nan_to_num, 1TVVV, dync_tensor *, (dync_te
     dync_value x1, dync_value x2, dync_value x3), x0, x1, x2, x3)
 
 DYNC__PACKER(1TTif, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, int x2, double x3, dync_loc at),
+    dync_tensor *x1, int x2, dync_real x3, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3))
 DYNC__ENTRY(dync_cosine_similarity, DYNC__OP_cosine_similarity, 1TTif, dync_tensor *,
-    (dync_tensor *x0, dync_tensor *x1, int x2, double x3), x0, x1, x2, x3)
+    (dync_tensor *x0, dync_tensor *x1, int x2, dync_real x3), x0, x1, x2, x3)
 
 DYNC__PACKER(1TVif, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_value x1, int x2, double x3, dync_loc at),
+    dync_value x1, int x2, dync_real x3, dync_loc at),
     dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3))
 DYNC__ENTRY(dync_normalize, DYNC__OP_normalize, 1TVif, dync_tensor *, (dync_tensor *x0,
-    dync_value x1, int x2, double x3), x0, x1, x2, x3)
+    dync_value x1, int x2, dync_real x3), x0, x1, x2, x3)
 
 DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (const dync__row *op, const char *x0,
     dync_value x1, dync_loc at),
@@ -266,14 +266,14 @@ DYNC__ENTRY_DIMS(dync_avg_pool2d, DYNC__OP_avg_pool2d, 1Tdddbb, dync_tensor *, (
     dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5), x0, &x1, &x2, &x3, x4, x5)
 
 DYNC__PACKER(1TOOOObff, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6,
-    double x7, dync_loc at),
+    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, dync_real x6,
+    dync_real x7, dync_loc at),
     dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
     x2 ? dync__arg_h(x2) : dync__arg_none(), x3 ? dync__arg_h(x3) : dync__arg_none(),
     x4 ? dync__arg_h(x4) : dync__arg_none(), dync__arg_b(x5), dync__arg_f(x6), dync__arg_f(x7))
 DYNC__ENTRY(dync_batch_norm, DYNC__OP_batch_norm, 1TOOOObff, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, double x6,
-    double x7), x0, x1, x2, x3, x4, x5, x6, x7)
+    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_tensor *x4, bool x5, dync_real x6,
+    dync_real x7), x0, x1, x2, x3, x4, x5, x6, x7)
 
 DYNC__PACKER_DIMS(1TTOdddi, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6,
@@ -289,20 +289,20 @@ DYNC__PACKER_DIMS(1TTOdddi, dync_tensor *, dync__op_call, (const dync__row *op, 
     dync_dims x4, dync_dims x5, int x6), x0, x1, x2, &x3, &x4, &x5, x6)
 DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(int_conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
 
-DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, double x1,
-    bool x2, dync_loc at),
+DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_real x1, bool x2, dync_loc at),
     dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2))
-DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, double x1,
+DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, dync_real x1,
     bool x2), x0, x1, x2)
 
 DYNC__PACKER_DIMS(1TdOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
+    dync_dims x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at),
     (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_tensor *x2, dync_tensor *x3,
-    double x4, const dync_loc *at), (op, x0, &x1, x2, x3, x4, &at),
+    dync_real x4, const dync_loc *at), (op, x0, &x1, x2, x3, x4, &at),
     dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), x2 ? dync__arg_h(x2) : dync__arg_none(),
     x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
 DYNC__ENTRY_DIMS(dync_layer_norm, DYNC__OP_layer_norm, 1TdOOf, dync_tensor *, (dync_tensor *x0,
-    dync_dims x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, &x1, x2, x3, x4)
+    dync_dims x1, dync_tensor *x2, dync_tensor *x3, dync_real x4), x0, &x1, x2, x3, x4)
 
 DYNC__PACKER_DIMS(1Tddddb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4, bool x5, dync_loc at),
@@ -332,11 +332,11 @@ DYNC__PACKER(1Tl, dync_tensor *, dync__op_call, (const dync__row *op, dync_tenso
     (dync_tensor *x0, int64_t x1), x0, x1)
 DYNC__ENTRY_1Tl(one_hot) DYNC__ENTRY_1Tl(pixel_shuffle)
 
-DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, double x1,
-    dync_value x2, dync_loc at),
+DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_real x1, dync_value x2, dync_loc at),
     dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2))
-DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0, double x1,
-    dync_value x2), x0, x1, x2)
+DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0,
+    dync_real x1, dync_value x2), x0, x1, x2)
 
 DYNC__PACKER_DIMS(1TTOdddid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6,
@@ -352,18 +352,18 @@ DYNC__ENTRY_DIMS(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dy
     int x6, dync_dims x7), x0, x1, x2, &x3, &x4, &x5, x6, &x7)
 
 DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4, dync_loc at),
+    int64_t x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at),
     dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
     x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
 DYNC__ENTRY(dync_group_norm, DYNC__OP_group_norm, 1TlOOf, dync_tensor *, (dync_tensor *x0,
-    int64_t x1, dync_tensor *x2, dync_tensor *x3, double x4), x0, x1, x2, x3, x4)
+    int64_t x1, dync_tensor *x2, dync_tensor *x3, dync_real x4), x0, x1, x2, x3, x4)
 
 DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, double x3, dync_loc at),
+    dync_tensor *x1, dync_tensor *x2, dync_real x3, dync_loc at),
     dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
     x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3))
 DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, double x3), x0, x1, x2, x3)
+    dync_tensor *x1, dync_tensor *x2, dync_real x3), x0, x1, x2, x3)
 
 DYNC__PACKER_DIMS(1TdOV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at),
@@ -375,13 +375,13 @@ DYNC__ENTRY_DIMS(dync_rms_norm, DYNC__OP_rms_norm, 1TdOV, dync_tensor *, (dync_t
     dync_dims x1, dync_tensor *x2, dync_value x3), x0, &x1, x2, x3)
 
 DYNC__PACKER(1TTTOfbV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4, bool x5, dync_value x6,
+    dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, bool x5, dync_value x6,
     dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), x3 ? dync__arg_h(x3) : dync__arg_none(),
     dync__arg_f(x4), dync__arg_b(x5), dync__arg_value(x6))
 DYNC__ENTRY(dync_scaled_dot_product_attention, DYNC__OP_scaled_dot_product_attention, 1TTTOfbV,
-    dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3, double x4,
-    bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
+    dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3,
+    dync_real x4, bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
 
 DYNC__PACKER_DIMS(1TdV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_value x2, dync_loc at),
@@ -408,10 +408,10 @@ DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (const dync__row *op, dync_ten
 DYNC__ENTRY_1Till(unfold) DYNC__ENTRY_1Till(narrow)
 
 DYNC__PACKER(1TTf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, double x2, dync_loc at),
+    dync_tensor *x1, dync_real x2, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2))
 #define DYNC__ENTRY_1TTf(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TTf, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1, double x2), x0, x1, x2)
+    (dync_tensor *x0, dync_tensor *x1, dync_real x2), x0, x1, x2)
 DYNC__ENTRY_1TTf(huber_loss) DYNC__ENTRY_1TTf(smooth_l1_loss) DYNC__ENTRY_1TTf(nms)
 
 DYNC__PACKER(1TTb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
@@ -469,13 +469,13 @@ DYNC__ENTRY_DIMS(dync_im2col, DYNC__OP_im2col, 1Tdddd, dync_tensor *, (dync_tens
     dync_dims x1, dync_dims x2, dync_dims x3, dync_dims x4), x0, &x1, &x2, &x3, &x4)
 
 DYNC__PACKER_DIMS(1Tfddb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    double x1, dync_dims x2, dync_dims x3, bool x4, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, double x1, const dync_dims *x2, const dync_dims *x3,
+    dync_real x1, dync_dims x2, dync_dims x3, bool x4, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_real x1, const dync_dims *x2, const dync_dims *x3,
     bool x4, const dync_loc *at), (op, x0, x1, &x2, &x3, x4, &at),
     dync__arg_h(x0), dync__arg_f(x1), dync__arg_dims(x2->n, x2->d), dync__arg_dims(x3->n, x3->d),
     dync__arg_b(x4))
 DYNC__ENTRY_DIMS(dync_lp_pool2d, DYNC__OP_lp_pool2d, 1Tfddb, dync_tensor *, (dync_tensor *x0,
-    double x1, dync_dims x2, dync_dims x3, bool x4), x0, x1, &x2, &x3, x4)
+    dync_real x1, dync_dims x2, dync_dims x3, bool x4), x0, x1, &x2, &x3, x4)
 
 DYNC__PACKER_DIMS(1TTd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_dims x2, dync_loc at),
@@ -486,13 +486,13 @@ DYNC__ENTRY_DIMS(dync_max_unpool2d, DYNC__OP_max_unpool2d, 1TTd, dync_tensor *, 
     dync_tensor *x1, dync_dims x2), x0, x1, &x2)
 
 DYNC__PACKER_DIMS(1TTdflb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_dims x2, double x3, int64_t x4, bool x5, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, const dync_dims *x2, double x3,
+    dync_tensor *x1, dync_dims x2, dync_real x3, int64_t x4, bool x5, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, const dync_dims *x2, dync_real x3,
     int64_t x4, bool x5, const dync_loc *at), (op, x0, x1, &x2, x3, x4, x5, &at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_dims(x2->n, x2->d), dync__arg_f(x3),
     dync__arg_i(x4), dync__arg_b(x5))
 DYNC__ENTRY_DIMS(dync_roi_align, DYNC__OP_roi_align, 1TTdflb, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_dims x2, double x3, int64_t x4, bool x5), x0, x1, &x2, x3, x4, x5)
+    dync_tensor *x1, dync_dims x2, dync_real x3, int64_t x4, bool x5), x0, x1, &x2, x3, x4, x5)
 
 DYNC__PACKER(1TllOb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     int64_t x1, int64_t x2, dync_tensor *x3, bool x4, dync_loc at),

@@ -34,7 +34,7 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
 {
     dync__lb b;
     int64_t one = 1;
-    int type = dync__dtype_info(out->dtype)->kind == 'i' ? DYNC_I64 : DYNC_F64;
+    int type = dync__dtype_info(out->dtype)->kind == 'i' ? (int)DYNC_I64 : (int)DYNC__REAL;
     (void)in;
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);

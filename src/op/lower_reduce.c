@@ -227,7 +227,7 @@ DYNC__FN dync_status dync__l_var(dync__pb *pb, const dync__opcall *call, const d
                                  const dync__operand *out)
 {
     dync__reducer r;
-    int type = dync__device_is(pb->device, DYNC__DEV_WIDE) ? DYNC_F64
+    int type = dync__device_is(pb->device, DYNC__DEV_WIDE) ? (int)DYNC__REAL
                                                            : dync__lower_wide(out->dtype);
     DYNC__TRY(dync__lower_reducer(pb, call, in, out, type, &r));
     if (r.rows.row_length == 0) return dync__lower_fill(pb, call, -1, (double)NAN, out);

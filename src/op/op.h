@@ -250,6 +250,7 @@ DYNC__FN dync_tensor *dync__op_vv(const dync__row *, dync_value, dync_value);
             dync_tensor *: DYNC__OP_BY(y_, dync__op_tt, dync__op_tf, dync__op_ti, dync__op_tv), \
             dync_value: DYNC__OP_BY(y_, dync__op_vt, 0, dync__op_vi, dync__op_vv),              \
             double: dync__op_ft,                                                                \
+            float: dync__op_ft,                                                                 \
             int: DYNC__OP_BY(y_, dync__op_it, 0, 0, dync__op_iv),                               \
             int64_t: dync__op_it)(&op##_row, x_, y_);                                           \
     }))

@@ -95,7 +95,7 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options)
 }
 
 /* The form without options: default dtype, CPU. */
-DYNC_API dync_tensor *(dync_arange)(double start, double end, double step)
+DYNC_API dync_tensor *(dync_arange)(dync_real start, dync_real end, dync_real step)
 {
     dync__arg args[5] = {dync__arg_f(start), dync__arg_f(end), dync__arg_f(step),
                          dync__arg_dtype(dync__tls.default_dtype), dync__arg_device(DYNC_CPU)};

@@ -68,7 +68,7 @@ DYNC_API void *(dync_data)(dync_tensor * h)
 }
 
 /* dync_item_at and dync_bool_at (capture/) have set the place. */
-DYNC_API double(dync_item)(dync_tensor *h)
+DYNC_API dync_real(dync_item)(dync_tensor *h)
 {
     double x = (double)NAN;
     const dync__read_intercept *reads = dync__public_offer(h);
@@ -284,7 +284,7 @@ DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__
     return dync__public_all(a, &la, b, &lb, rtol, atol);
 }
 
-DYNC_API bool(dync_allclose)(dync_tensor *ha, dync_tensor *hb, double rtol, double atol)
+DYNC_API bool(dync_allclose)(dync_tensor *ha, dync_tensor *hb, dync_real rtol, dync_real atol)
 {
     bool result = false;
     dync__comparing how = dync__public_compares("allclose", ha, hb);

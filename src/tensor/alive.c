@@ -58,6 +58,11 @@ DYNC__OFTEN DYNC__FN dync__tensor *dync__tensor_new(dync__storage *taken, int dt
                                                     const dync__layout *lay)
 {
     dync__tensor_state *s = dync__tensor_state_get();
+    if (DYNC__F64_NONE && dtype == DYNC_F64 && taken) {
+        dync__left_out("a tensor of DYNC_F64", "DYNC_NO_F64");
+        dync__storage_unref(taken);
+        return NULL;
+    }
     if (!taken || !s || (DYNC__UNLIKELY(s->n_free == 0) && !dync__slots_refill(s))) {
         dync__storage_unref(taken);
         return NULL;

@@ -49,7 +49,7 @@ DYNC_API dync_value dync_v_int(int64_t i)
     return v;
 }
 
-DYNC_API dync_value dync_v_float(double f)
+DYNC_API dync_value dync_v_float(dync_real f)
 {
     dync_value v = {DYNC_KIND_FLOAT, 0, {0}};
     v.as.f = f;
@@ -166,7 +166,7 @@ DYNC_API int64_t dync_as_int(dync_value v)
     }
 }
 
-DYNC_API double dync_as_float(dync_value v)
+DYNC_API dync_real dync_as_float(dync_value v)
 {
     v = dync__value_plain(v);
     switch (v.kind) {
@@ -195,7 +195,7 @@ DYNC_API int64_t dync_as_dim(dync_value v)
     return dync__value_is_sized(v) && v.source == DYNC__SYM_SIZE ? v.as.i : dync_as_int(v);
 }
 
-DYNC_API double dync_as_real(dync_value v)
+DYNC_API dync_real dync_as_real(dync_value v)
 {
     if (!dync__value_is_sized(v)) return dync_as_float(v);
     return v.source == DYNC__SYM_SIZE ? dync__sf_of(v.as.i) : v.as.f;
