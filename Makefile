@@ -385,7 +385,21 @@ same-code: $(B)/names.o $(B)/dync.o
 switches-compile: $(B)/dync.c dync.h
 	@for s in $(SWITCHES); do $(CC) $(STD) $(USER) -Werror -D$$s -I. -fsyntax-only $(B)/dync.c || { echo "fails with $$s"; exit 1; }; done
 .PHONY: switches-compile
-switches: switches-compile
+# Without F64: every operator beside PyTorch, random programs, models, layers and training as with it, and C++.
+NO_F64   := $(addsuffix .c,tests/models/test_random_programs tests/models/test_models tests/nn/test_layers tests/aot/test_training)
+switches-f64:
+	@mkdir -p $(B)/no_f64
+	@printf '#define DYNC_IMPLEMENTATION\n#include "dync.h"\n#include "tests/unit/test_ops.c"\n' > $(B)/no_f64/ops.c
+	$(Q)$(CC) $(STD) $(USER) -Werror -O0 -DDYNC_NO_F64 -I. -Isrc -Itests $(B)/no_f64/ops.c $(LDFLAGS) $(LIBS) -o $(B)/no_f64/ops && $(B)/no_f64/ops
+	$(Q)$(CC) $(STD) $(USER) -Werror -O0 $(CHECKED) -DDYNC_NO_F64 -I. -c $(B)/dync.c -o $(B)/no_f64/dync.o
+	$(Q)for t in tests/embed/no_f64.c $(NO_F64); do o=$(B)/no_f64/`basename $$t .c`; \
+	    $(CC) $(STD) $(USER) -Werror -O0 -DDYNC_NO_F64 -DDYNC__IMPLEMENTED -I. -Itests $$t $(B)/no_f64/dync.o $(LDFLAGS) $(LIBS) -o $$o && \
+	    $$o `case $$t in *no_f64.c) echo $$o.safetensors ;; esac` || exit 1; done
+	$(Q)DYNC_CPU=none $(B)/no_f64/no_f64
+	@command -v $(firstword $(CXX)) >/dev/null || { echo "skip no_f64.cpp: there is no $(CXX) here"; exit 0; }; \
+	    $(CXX) -std=c++17 $(CXX_WARN) -DDYNC_NO_F64 -I. tests/embed/no_f64.cpp $(B)/no_f64/dync.o $(LDFLAGS) $(LIBS) -o $(B)/no_f64/cxx && $(B)/no_f64/cxx
+.PHONY: switches-f64
+switches: switches-compile switches-f64
 	@printf '#include "tests/embed/small.c"\n' > $(B)/small.c
 	$(Q)$(CC) $(STD) $(USER) -Os -DDYNC_SMALL -I. $(B)/small.c $(LDFLAGS) -lm -o $(B)/small && $(B)/small >$(B)/small.out
 	@printf '#define DYNC_IMPLEMENTATION\n#include "tests/embed/switches.c"\n' > $(B)/switches.c

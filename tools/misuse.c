@@ -132,9 +132,9 @@ static bool is_path(const char *name)
 
 static bool is_zero(const function *f, int i)
 {
-    static const char *const picked[] = {"dync_value", "dync_dims", "double",  "float",  "bool",
-                                         "int",        "int32_t",   "int64_t", "size_t", "uint64_t",
-                                         "uint32_t",   "unsigned",  "long"};
+    static const char *const picked[] = {
+        "dync_value", "dync_dims", "dync_real", "float",    "bool",     "int", "int32_t",
+        "int64_t",    "size_t",    "uint64_t",  "uint32_t", "unsigned", "long"};
     if (strchr(f->type[i], '*')) return false;
     for (size_t t = 0; t < sizeof picked / sizeof picked[0]; t++)
         if (strcmp(f->type[i], picked[t]) == 0) return false;
@@ -181,7 +181,7 @@ static void print_argument(const function *f, int i)
         printf("pick_value(k, %d)", i);
     else if (strcmp(type, "dync_dims") == 0)
         printf("pick_dims(k, %d)", i);
-    else if (strcmp(type, "double") == 0 || strcmp(type, "float") == 0)
+    else if (strcmp(type, "dync_real") == 0 || strcmp(type, "float") == 0)
         printf("(%s)pick_double(k, %d)", type, i);
     else if (strcmp(type, "bool") == 0)
         printf("pick_int(k, %d) > 1", i);

@@ -80,10 +80,10 @@ typedef struct dync_compiled_information {
     int64_t eager; /* calls that ran as written: over the limit, by dync_set_stance, or as graphs of
                       one operator each gain nothing */
     dync_misses by;
-    int64_t code_bytes;  /* machine code of its loops, forward and backward */
-    int64_t arena_bytes; /* temporaries of the graph that has most */
-    dync_real capture_ms;   /* tracing, without what follows and without running */
-    dync_real compile_ms;   /* backends, at the first call of a graph */
+    int64_t code_bytes;   /* machine code of its loops, forward and backward */
+    int64_t arena_bytes;  /* temporaries of the graph that has most */
+    dync_real capture_ms; /* tracing, without what follows and without running */
+    dync_real compile_ms; /* backends, at the first call of a graph */
 } dync_compiled_information;
 
 /* dync_compiled_info: counts, bytes and times of one compiled function.

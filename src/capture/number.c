@@ -9,7 +9,8 @@ DYNC__FN dync__tensor *dync__number_tensor(dync_value v)
 {
     dync__layout lay = {.ndim = 0};
     bool is_float = v.kind == DYNC_KIND_FLOAT;
-    dync__tensor *t = dync__tensor_empty(is_float ? (int)DYNC__REAL : (int)DYNC_I64, DYNC_CPU, &lay);
+    dync__tensor *t =
+        dync__tensor_empty(is_float ? (int)DYNC__REAL : (int)DYNC_I64, DYNC_CPU, &lay);
     if (!t) return NULL;
     if (is_float)
         memcpy(t->storage->data, &v.as.f, sizeof v.as.f);
@@ -23,7 +24,7 @@ DYNC__FN dync_value dync__number_value(const dync__tensor *t)
 {
     const void *p = dync__tensor_data(t);
     return t->dtype == DYNC__REAL ? dync_v_float((dync_real)dync__load_f64(p, DYNC__REAL))
-                                : dync_v_int(dync__load_i64(p, DYNC_I64));
+                                  : dync_v_int(dync__load_i64(p, DYNC_I64));
 }
 
 /* Is argument i of the function named in .symbolic? */

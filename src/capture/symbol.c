@@ -30,8 +30,8 @@ static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const c
 static dync__tensor *dync__number_fake(dync_value plain)
 {
     dync__layout lay = {.ndim = 0};
-    dync__tensor *fake =
-        dync__tensor_fake(plain.kind == DYNC_KIND_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64, DYNC_CPU, &lay);
+    dync__tensor *fake = dync__tensor_fake(
+        plain.kind == DYNC_KIND_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64, DYNC_CPU, &lay);
     if (fake) fake->flags |= DYNC__T_NUMBER;
     return fake;
 }

@@ -112,7 +112,8 @@ static dync_status dync__verify_tensor(const dync__verify *v, const char *what,
     return status;
 }
 
-/* Values that are no tensors and no lists: kinds, then numbers and texts; floats nearly, as f64. */
+/* Values that are no tensors and no lists: kinds, then numbers and texts; floats nearly, as
+ * tensors of their dtype. */
 static dync_status dync__verify_scalar(const dync__verify *v, const char *what, dync_value got,
                                        dync_value expected)
 {
@@ -121,7 +122,8 @@ static dync_status dync__verify_scalar(const dync__verify *v, const char *what, 
     case DYNC_KIND_INT: same = same && got.as.i == expected.as.i; break;
     case DYNC_KIND_BOOL: same = same && got.as.b == expected.as.b; break;
     case DYNC_KIND_FLOAT:
-        same = same && dync__verify_near(&got.as.f, &expected.as.f, DYNC_F64, 1e-9);
+        same = same && dync__verify_near(&got.as.f, &expected.as.f, DYNC__REAL,
+                                         dync__verify_tolerance(DYNC__REAL));
         break;
     case DYNC_KIND_STR:
         same = same && got.as.s && expected.as.s && strcmp(got.as.s, expected.as.s) == 0;

@@ -51,7 +51,8 @@ static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i),
                      zero = dync__inst_make(DYNC__P_const_,
-                                            in->type == DYNC_F32 ? (int)DYNC__REAL : in->type, -1, -1, -1);
+                                            in->type == DYNC_F32 ? (int)DYNC__REAL : in->type, -1,
+                                            -1, -1);
     dync__ib_operand o = dync__ib_fetch(b, in->arg[0], 2, phase);
     dync__ib_make_vector(b, &o, 2, phase);
     int carry = dync__ib_value(b, DYNC__HOME_SCRATCH, zero.type, 1), list = b->section;

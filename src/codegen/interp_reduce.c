@@ -331,8 +331,7 @@ DYNC__FN void dync__ired_scan(const dync__irun *r, const dync__interp_step *s)
 {
     bool vertical = r->c->mode == DYNC__LP_VERTICAL;
     void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
-    if (s->type == DYNC_F32)
-        dync__ired_scan_f(vertical, r->rows, r->inner, x, y, carry);
+    if (s->type == DYNC_F32) dync__ired_scan_f(vertical, r->rows, r->inner, x, y, carry);
 #if !defined(DYNC_NO_F64)
     else if (s->type == DYNC_F64)
         dync__ired_scan_d(vertical, r->rows, r->inner, x, y, carry);

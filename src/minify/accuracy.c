@@ -213,7 +213,7 @@ static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *
                                        dync__run_how how, dync__run_items *out, bool *have)
 {
     *have = false;
-    if (!dync__repro_now()->use_fp64) return DYNC_OK;
+    if (DYNC__F64_NONE || !dync__repro_now()->use_fp64) return DYNC_OK;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     size_t bytes = (size_t)(n + 1) * sizeof(dync_value);

@@ -215,7 +215,7 @@ DYNC__RARE DYNC__FN dync_status dync__optim_loaded(dync__optim *o)
 {
     for (int i = 0; i < o->group.n; i++) {
         dync__optim_group *g = &o->group.at[i];
-        const double *late = g->late ? dync__tensor_data(g->late) : NULL;
+        const dync_real *late = g->late ? dync__tensor_data(g->late) : NULL;
         bool first = false;
         for (int k = g->begin; late && k < g->end; k++) {
             bool passed = late[k - g->begin] > 0;

@@ -39,7 +39,8 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
         number_slot[i] = -1;
         if (!dync__eager_numbers_float(call) || !dync__arg_is_number(a)) continue;
         number_slot[i] = dync__pb_slot(pb, DYNC__SLOT_INPUT,
-                                       a->kind == DYNC__A_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64, 1, NULL);
+                                       a->kind == DYNC__A_FLOAT ? (int)DYNC__REAL : (int)DYNC_I64,
+                                       1, NULL);
         if (number_slot[i] < 0) return DYNC_ERR_MEMORY;
         pb->slot.at[number_slot[i]].host = true;
     }

@@ -75,7 +75,7 @@ static dync_status dync__checkpoint_item(dync__state *s, const dync_checkpoint_i
     if (x->optim) return dync__checkpoint_optim(s, x->name, x->optim);
     dync__tensor *t = x->tensor ? dync__open(x->tensor)
                       : x->i    ? dync__checkpoint_numbers(x->i, DYNC_I64, 1)
-                                : dync__checkpoint_numbers(x->f, DYNC_F64, 1);
+                                : dync__checkpoint_numbers(x->f, DYNC__REAL, 1);
     if (!t) return x->tensor ? DYNC_ERR_VALUE : DYNC_ERR_MEMORY;
     return dync__state_put(s, dync__arena_strdup(&s->arena, x->name), t);
 }
@@ -109,7 +109,7 @@ static void dync__checkpoint_take(const dync__checkpoint *c)
         for (int k = 0; k < c->state.item.n && (x->i || x->f); k++)
             if (strcmp(c->state.item.at[k].name, x->name) == 0)
                 memcpy(x->i ? (void *)x->i : (void *)x->f, dync__tensor_data(c->state.tensor.at[k]),
-                       8);
+                       x->i ? sizeof *x->i : sizeof *x->f);
     }
     const int64_t *random = dync__tensor_data(c->random);
     dync__tls.rng_seed = (uint64_t)random[0];

@@ -1,6 +1,7 @@
 #!/bin/sh
 # tests/embed/boards.sh folder: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what must work
-# on a chip, with what it takes of the buffer and the stack; boards/products.c: products as DYNC_SMALL makes them.
+# on a chip, with what it takes of the buffer and the stack; boards/products.c: products as DYNC_SMALL makes them; on
+# riscv32, which has neither doubles nor FMA, no_f64.c under DYNC_NO_F64.
 # CHIPS="m7": only these. Ends with "N passed, N failed, N skipped".
 out=${1:-build/boards}
 here=tests/embed
@@ -35,8 +36,15 @@ board() {
     ${prefix}gcc $flags $cpu $here/boards/products.c "$out/$1.o" $link -o "$out/$1_products.elf" || return 1
     machine="$machine -display none -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
     timeout 300 $machine "$out/$1_products.elf" || { echo "products: exit status $?"; return 1; }
+    [ $1 = ${NO_F64:-rv32imac} ] && { no_f64 $1 || return 1; }
     timeout 300 $machine "$out/$1.elf" > "$out/$1.out" 2>&1 || { echo "exit status $?"; cat "$out/$1.out"; return 1; }
     tr -d '\r' < "$out/$1.out" | sed "s/^/$1 /"
+}
+
+no_f64() {
+    ${prefix}gcc $flags $cpu -DDYNC_NO_F64 -c $here/flash/library.c -o "$out/$1_no_f64.o" || return 1
+    ${prefix}gcc $flags $cpu -DDYNC_NO_F64 $here/no_f64.c "$out/$1_no_f64.o" $link -o "$out/$1_no_f64.elf" || return 1
+    timeout 300 $machine "$out/$1_no_f64.elf" || { echo "no_f64: exit status $?"; return 1; }
 }
 
 for b in ${CHIPS:-host m4 m7 rv32imac}; do

@@ -2,18 +2,27 @@
  * builds compute in F64 is as right as F32 can be. Values are those of C's functions. */
 #include "dync.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
+#ifdef BOARD
+#include "board.h"
+#else
+#include <stdio.h>
+static void board_print(const char *text) { fputs(text, stdout); }
+#endif
 #if defined(__cplusplus)
 #error "this file is C"
 #endif
 _Static_assert(sizeof(dync_real) == sizeof(float), "numbers are floats");
-_Static_assert(_Generic((dync_as_float)(DYNC_NONE), float: 1, default: 0), "and those that are read");
+_Static_assert(_Generic((dync_as_float)(DYNC_NONE), float: 1, default: 0),
+               "and those that are read");
 static int failed;
+#ifdef DYNC_SMALL
+static _Alignas(64) unsigned char memory[2 << 20];
+#endif
 
 static void check(bool good, const char *what)
 {
-    if (!good) printf("FAIL %s: %s\n", what, dync_error_message());
+    if (!good) board_print(what), board_print(": wrong\n"), board_print(dync_error_message());
     failed += !good;
     dync_clear_error();
 }
@@ -24,7 +33,9 @@ static bool near_to(dync_tensor *t, int i, double expected, double relative)
     if (!p) return false;
     double gap = fabs((double)p[i] - expected);
     if (gap <= relative * fabs(expected)) return true;
+#ifndef BOARD
     printf("%.9g, expected %.9g\n", (double)p[i], expected);
+#endif
     return false;
 }
 
@@ -121,18 +132,73 @@ static void training(void)
     dync_optim_free(sgd), dync_optim_free(adam);
 }
 
+#ifndef DYNC_SMALL
+/* Numbers of a checkpoint, and those of an optimizer: a second one goes on where the first one was. */
+static void kept(const char *file)
+{
+    dync_real epoch = 2.5f, found = 0;
+    float end[2];
+    for (int i = 0; i < 2; i++) {
+        dync_tensor *p = dync_parameter(dync_full(dync_shape(2), 0.5));
+        dync_optim *adam = dync_optim_new(DYNC_OPTIM_ADAM, 1, &p, (dync_optim_options){.lr = 0.1f});
+        dync_checkpoint_item items[] = {
+            {"p", .tensor = p}, {"adam", .optim = adam}, {"epoch", .f = i ? &found : &epoch}};
+        if (i) check(dync_checkpoint_load_items(file, 3, items) == DYNC_OK, "load");
+        for (int step = i ? 3 : 0; step < 6; step++) {
+            if (step == 3 && !i)
+                check(dync_checkpoint_save_items(file, 3, items) == DYNC_OK, "save");
+            dync_backward(dync_sum(dync_mul(p, p), DYNC_ALL, false));
+            check(dync_optim_step(adam) == DYNC_OK, "a step");
+            dync_optim_zero_grad(adam);
+        }
+        end[i] = dync_item(dync_select(p, 0, 1));
+        dync_optim_free(adam);
+    }
+    check(found == epoch, "a number of a checkpoint");
+    check(memcmp(&end[0], &end[1], sizeof end[0]) == 0, "an optimizer read from a file");
+}
+
+#endif
+
+/* What a compiled function gives is compared with what it gives when it runs as written. */
+static dync_value number_of(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return DYNC_V(dync_as_float(args[1]) * 2);
+}
+static void verified(void)
+{
+    dync_compiled *f = dync_compile(number_of);
+    dync_set_verify(true);
+    for (int i = 0; i < 3; i++) {
+        dync_value got = dync_call_value(f, dync_ones(dync_shape(2)), 0.5 * i);
+        check(dync_as_float(got) == (dync_real)i, "a verified number");
+    }
+    dync_set_verify(false);
+    dync_compiled_free(f);
+}
+
 static void quiet(dync_status status, const char *message, void *user)
 {
     (void)status, (void)message, (void)user;
 }
 
+#ifdef DYNC_SMALL
 int main(void)
 {
+    dync_init_options options = {.memory = memory, .memory_size = sizeof memory};
+    if (dync_init(options) != DYNC_OK) return 1;
+#else
+int main(int argc, char **argv)
+{
+    if (argc > 1) kept(argv[1]);
+#endif
     dync_on_error(quiet, NULL);
     functions();
     numbers();
     refusals();
     training();
+    verified();
     dync_shutdown();
     return failed != 0;
 }

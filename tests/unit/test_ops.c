@@ -18,6 +18,18 @@ static bool sums(const char *name)
            strcmp(name, "upsample_bicubic2d") == 0;
 }
 
+/* Of a build with DYNC_NO_F64 (make switches): no tensor of that type can be made; an operator that
+ * would give one of others is refused. */
+static bool takes_f64(const char *line)
+{
+    const char *at = strstr(line, ":f64:");
+    return DYNC__F64_NONE && at && at < strrchr(line, '|');
+}
+static bool gives_f64(const char *line)
+{
+    return DYNC__F64_NONE && strstr(strrchr(line, '|'), "f64:");
+}
+
 /* fail_at 0: compares with what is expected; else the nth allocation fails and nothing but the
  * status counts. */
 static int run_sample(const char *line, int fail_at, dync_status *got)
@@ -37,6 +49,8 @@ static int run_sample(const char *line, int fail_at, dync_status *got)
         test__fail(__FILE__, __LINE__, line);
         return -1;
     }
+    *got = DYNC_OK;
+    if (takes_f64(line)) return op;
     while (*p.at != '|') {
         args[n++] = read_arg(&p);
         take(&p, ";");
@@ -59,6 +73,10 @@ static int run_sample(const char *line, int fail_at, dync_status *got)
             complain(line, 0, error.message, status, 0);
         else if (error.status == DYNC_OK)
             complain(line, 0, "refused without an error", status, 0);
+    } else if (gives_f64(line)) {
+        if (error.status != DYNC_ERR_UNSUPPORTED || status == DYNC_OK ||
+            !strstr(error.message, "DYNC_NO_F64"))
+            complain(line, 0, error.message, error.status, DYNC_ERR_UNSUPPORTED);
     } else if (status != DYNC_OK) {
         complain(line, 0, error.message, status, 0);
     } else {
