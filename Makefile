@@ -387,7 +387,7 @@ switches-compile: $(B)/dync.c dync.h
 .PHONY: switches-compile
 # Without F64: every operator beside PyTorch, random programs, models, layers and training as with it, and C++.
 NO_F64   := $(addsuffix .c,tests/models/test_random_programs tests/models/test_models tests/nn/test_layers tests/aot/test_training)
-switches-f64:
+switches-f64: $(B)/dync.c dync.h
 	@mkdir -p $(B)/no_f64
 	@printf '#define DYNC_IMPLEMENTATION\n#include "dync.h"\n#include "tests/unit/test_ops.c"\n' > $(B)/no_f64/ops.c
 	$(Q)$(CC) $(STD) $(USER) -Werror -O0 -DDYNC_NO_F64 -I. -Isrc -Itests $(B)/no_f64/ops.c $(LDFLAGS) $(LIBS) -o $(B)/no_f64/ops && $(B)/no_f64/ops

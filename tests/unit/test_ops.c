@@ -118,7 +118,8 @@ static void memory_runs_out(int every)
     int last = -1;
     for (int i = 0; i < DYNC__COUNT_OF(ops_samples); i++) {
         dync_status status;
-        if (strchr(ops_samples[i], '!')) continue;
+        const char *line = ops_samples[i];
+        if (strchr(line, '!') || takes_f64(line) || gives_f64(line)) continue;
         int op = run_sample(ops_samples[i], 0, &status);
         if (op == last) continue;
         last = op;
