@@ -72,13 +72,9 @@ static int dync__fuse_straight(const dync__fuse_graph *g, int i, int j)
     int most = g->job.max_insts;
     if (g->options->max_insts > 0 || a->step.k->inst.n + b->step.k->inst.n <= DYNC__FUSE_STRAIGHT)
         return most;
-    for (int x = 0; x < g->n; x++) {
-        const dync__kernel *k = g->node[x].dead ? NULL : g->node[x].step.k;
-        if (!((a->writes | b->writes) & g->node[x].reads)) continue;
-        for (int v = 0; k && v < k->inst.n; v++)
-            if (k->inst.at[v].prim == DYNC__P_reduce || k->inst.at[v].prim == DYNC__P_scan)
-                return most;
-    }
+    for (int x = 0; x < g->n; x++)
+        if (g->node[x].reduces && !g->node[x].dead && ((a->writes | b->writes) & g->node[x].reads))
+            return most;
     return dync__sz_lt(DYNC__FUSE_STAYS, dync__fuse_domain(a->step.k)) ? most : DYNC__FUSE_STRAIGHT;
 }
 

@@ -135,7 +135,7 @@ typedef struct dync__fuse_set {
 
 typedef struct dync__fuse_node {
     dync__fuse_step step;
-    bool dead;
+    bool dead, reduces;     /* reduces: or scans */
     uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
     dync__fuse_set reach;   /* nodes that must run after this one */
     /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
@@ -163,8 +163,15 @@ typedef struct dync__fuse_graph {
     dync__fuse_node *node;
 } dync__fuse_graph;
 
-DYNC__FN bool dync__fuse_has(const dync__fuse_set *, int i);
-DYNC__FN void dync__fuse_put(dync__fuse_set *, int i, bool on);
+DYNC__INLINE bool dync__fuse_has(const dync__fuse_set *s, int i)
+{
+    return s->word[i / 64] >> (i % 64) & 1;
+}
+DYNC__INLINE void dync__fuse_put(dync__fuse_set *s, int i, bool on)
+{
+    uint64_t bit = (uint64_t)1 << (i % 64);
+    s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
+}
 /* mode: DYNC__BUF_IN reads, DYNC__BUF_OUT writes */
 DYNC__FN bool dync__fuse_touches(const dync__fuse_step *, int32_t id, int mode);
 /* reads or writes */

@@ -23,8 +23,9 @@ static int dync__fuse_push(dync__fuse_job *job, const dync__fuse_item *item)
 
 /* Appends k's instructions; map < 0: k is the host. only: those with job->number >= 0, which become
  * their item numbers. */
-DYNC__FN bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f, const dync__kernel *k,
-                             int map, dync__fuse_place place, bool first, bool only)
+DYNC__OFTEN DYNC__FN bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_frame *f,
+                                         const dync__kernel *k, int map, dync__fuse_place place,
+                                         bool first, bool only)
 {
     job->number.n = only ? job->number.n : 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -155,7 +156,7 @@ static bool dync__fuse_loaded_after(const dync__fuse_job *job, int i)
 }
 
 /* Marks what no store needs; gives the number of live items. */
-DYNC__FN int dync__fuse_sweep(dync__fuse_job *job)
+DYNC__OFTEN DYNC__FN int dync__fuse_sweep(dync__fuse_job *job)
 {
     int live = 0;
     for (int i = 0; i < job->item.n; i++) {

@@ -32,7 +32,7 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
 
 /* Instructions of k that compute; *path: the longest chain of them, from what `from` stores, or
  * (NULL) from any load. */
-static int dync__fuse_ops(const dync__kernel *k, const dync__kernel *from, int *path)
+DYNC__OFTEN static int dync__fuse_ops(const dync__kernel *k, const dync__kernel *from, int *path)
 {
     int16_t depth[2 * DYNC__FUSE_INSTS]; /* -1: not made of it */
     int n = 0;
@@ -40,7 +40,7 @@ static int dync__fuse_ops(const dync__kernel *k, const dync__kernel *from, int *
     for (int i = 0; i < k->inst.n && i < DYNC__COUNT_OF(depth); i++) {
         const dync__inst *in = &k->inst.at[i];
         bool moves = in->buf >= 0 || in->prim == DYNC__P_const_, of = !from;
-        for (int s = 0; from && in->buf >= 0 && s < from->inst.n; s++)
+        for (int s = 0; from && in->buf >= 0 && !of && s < from->inst.n; s++)
             of |= dync__fuse_is_store(from->inst.at[s].prim) &&
                   from->buf.at[from->inst.at[s].buf].id == k->buf.at[in->buf].id;
         depth[i] = (int16_t)(of ? 0 : -1);

@@ -8,17 +8,6 @@
 #include "fuse.h"
 DYNC__LEAN
 
-DYNC__FN bool dync__fuse_has(const dync__fuse_set *s, int i)
-{
-    return s->word[i / 64] >> (i % 64) & 1;
-}
-
-DYNC__FN void dync__fuse_put(dync__fuse_set *s, int i, bool on)
-{
-    uint64_t bit = (uint64_t)1 << (i % 64);
-    s->word[i / 64] = on ? s->word[i / 64] | bit : s->word[i / 64] & ~bit;
-}
-
 static void dync__fuse_join(dync__fuse_set *a, const dync__fuse_set *b)
 {
     for (int w = 0; w < DYNC__FUSE_WORDS; w++) a->word[w] |= b->word[w];
@@ -33,7 +22,7 @@ static bool dync__fuse_listed(const int32_t *ids, int n, int32_t id)
     return false;
 }
 
-DYNC__FN bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
+DYNC__OFTEN DYNC__FN bool dync__fuse_touches(const dync__fuse_step *s, int32_t id, int mode)
 {
     if (!s->k)
         return ((mode & DYNC__BUF_IN) && dync__fuse_listed(s->reads, s->n_reads, id)) ||
@@ -51,11 +40,16 @@ DYNC__FN bool dync__fuse_node_touches(const dync__fuse_node *node, int32_t id)
            dync__fuse_touches(&node->step, id, DYNC__BUF_IN | DYNC__BUF_OUT);
 }
 
-/* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
-DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
+/* After every change of a node's kernel: what is kept of it. The masks must have a bit for each
+ * buffer it touches. */
+DYNC__OFTEN DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
 {
     const dync__fuse_step *s = &node->step;
     node->reads = node->writes = 0;
+    node->reduces = false;
+    for (int i = 0; s->k && i < s->k->inst.n; i++)
+        node->reduces |= s->k->inst.at[i].prim == DYNC__P_reduce ||
+                         s->k->inst.at[i].prim == DYNC__P_scan;
     for (int i = 0; s->k && i < s->k->buf.n; i++) {
         const dync__buf *b = &s->k->buf.at[i];
         if (b->mode & DYNC__BUF_IN) node->reads |= dync__fuse_bit(b->id);
@@ -148,7 +142,7 @@ DYNC__FN bool dync__fuse_read_later(const dync__fuse_graph *g, int32_t id)
 }
 
 /* dync__fuse_job.needed: is the buffer kept, or read by a step other than those at hand? */
-DYNC__FN bool dync__fuse_needed(void *user, int32_t id)
+DYNC__OFTEN DYNC__FN bool dync__fuse_needed(void *user, int32_t id)
 {
     const dync__fuse_graph *g = user;
     if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
@@ -322,7 +316,7 @@ DYNC__FN bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
 }
 
 /* Does a path from i to j pass another node? */
-DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
+DYNC__OFTEN DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
 {
     for (int x = 0; x < g->n; x++)
         if (x != j && dync__fuse_has(&g->node[i].reach, x) && dync__fuse_has(&g->node[x].reach, j))
@@ -331,7 +325,7 @@ DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *g, int i, int j)
 }
 
 /* Node i has another kernel: what was refused with it may now be possible. */
-DYNC__FN void dync__fuse_changed(dync__fuse_graph *g, int i)
+DYNC__OFTEN DYNC__FN void dync__fuse_changed(dync__fuse_graph *g, int i)
 {
     dync__fuse_masks(&g->node[i]);
     memset(g->node[i].failed, 0, sizeof g->node[i].failed);
