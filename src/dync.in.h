@@ -648,6 +648,7 @@ DYNC__PLAIN
 #include "onnx/map_conv.c"
 #include "onnx/map_pool.c"
 #include "onnx/map_bytes.c"
+#include "onnx/map_qdq.c"
 #include "onnx/map_norm.c"
 #include "onnx/map_attention.c"
 #include "onnx/map_resize_open.c"

@@ -66,6 +66,7 @@
     X(UNROLL_ROWS, 256, rows, "from so many rows on", "peers moves") \
     X(UNROLL_INSTS, 700, instructions, "but no longer than this", "bench cold") \
     X(UNROLL_ACCESSES, 48, accesses, "nor with more of these", "bench cold") \
+    X(QDQ_WEIGHTS, 65536, elements, "dequantized matrices of so many are multiplied as bytes", "peers onnx") \
     X(EPILOGUE_NEAR, 8, steps, "how far after a kernel call its epilogue may stand", "peers linear") \
     X(TAIL_LEAST, 16, calls, "a part that is compiled once has at least so many", "peers training") \
     /* ---- machine code and the tile interpreter ---- */ \

@@ -16,6 +16,7 @@
     X(whole,       STAGE,  none,                   OPTIONAL, "an eager call made of several is one plan") \
     X(narrow,      STAGE,  none,                   OPTIONAL, "results that nobody reads are not computed") \
     X(attention,   STAGE,  none,                   OPTIONAL, "attention written out becomes one operator") \
+    X(qdq,         STAGE,  none,                   OPTIONAL, "ONNX: by dequantized weights is by their bytes") \
     X(joint,       STAGE,  none,                   ALWAYS,   "the functional graph of forward and backward") \
     X(views,       STAGE,  none,                   OPTIONAL, "a view that shows an earlier value is it") \
     X(dce,         GRAPH,  dync__graph_dce,        OPTIONAL, "nodes that nobody reads go")            \

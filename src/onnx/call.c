@@ -348,3 +348,20 @@ DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype)
     bool real = dync__dtype_info(dtype)->kind == 'f';
     return dync_full_opt(real ? dync_v_float(value) : dync_v_int((int64_t)value), make);
 }
+
+/* ---- where inputs come from ------------------------------------------------------------------- */
+DYNC__FN dync__onnx_value dync__onnx_value_at(const dync__onnx_frame *f, dync__onnx_place p)
+{
+    dync__onnx_value none = {NULL, 0, NULL};
+    if (p.at < 0) return none;
+    for (int i = 0; i < p.up && f; i++) f = f->outer;
+    return f ? f->value[p.at] : none;
+}
+
+DYNC__FN const dync__onnx_step *dync__onnx_maker(const dync__onnx_call *c, int i)
+{
+    dync__onnx_place p = i < c->step->node->input.n ? c->step->in[i] : (dync__onnx_place){0, -1};
+    const dync__onnx_body *b = c->frame ? c->frame->body : NULL;
+    int at = !b || p.up || p.at < 0 ? -1 : b->maker[p.at];
+    return at < 0 ? NULL : &b->step[at];
+}

@@ -221,6 +221,12 @@ static dync_status dync__onnx_link_outputs(dync__onnx_linker *k, const dync__onn
             return dync__fail(DYNC_ERR_FORMAT, "ONNX graph %s: output %d has no name", b->name, i);
     }
     b->n_values = names->name.n;
+    b->maker = dync__arena_alloc(&k->l->arena, ((size_t)b->n_values + 1) * sizeof *b->maker);
+    if (!b->maker) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < b->n_values; i++) b->maker[i] = -1;
+    for (int i = 0; i < b->n_steps; i++)
+        for (int o = 0; o < b->step[i].node->output.n; o++)
+            if (b->step[i].out[o] >= 0) b->maker[b->step[i].out[o]] = i;
     return DYNC_OK;
 }
 

@@ -10,7 +10,9 @@ DYNC__COLD
  * before the last two are broadcast. */
 DYNC__FN dync_status dync__oi_matmul(dync__onnx_call *c)
 {
-    return dync__oi_out(c, 0, dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1)));
+    dync_tensor *y;
+    if (!dync__oi_qdq_matmul(c, &y)) y = dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1));
+    return dync__oi_out(c, 0, y);
 }
 
 /* Y [M, N] = alpha A' B' + beta C, where A' is A or, by transA, its transpose, and C is broadcast
@@ -21,13 +23,14 @@ DYNC__FN dync_status dync__oi_gemm(dync__onnx_call *c)
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2), *y;
     double alpha = dync__oi_float(c, "alpha"), beta = dync__oi_float(c, "beta");
     bool transposed = dync__oi_int(c, "transB") != 0;
+    bool whole = dync__oi_qdq_gemm(c, transposed, &y);
     if (dync__oi_int(c, "transA")) a = dync_t(a);
-    if (alpha == 1 && beta == 1 && transposed && bias && dync__oi_rank(bias) == 1 &&
+    if (!whole && alpha == 1 && beta == 1 && transposed && bias && dync__oi_rank(bias) == 1 &&
         dync__oi_extent(bias, 0) == dync__oi_extent(b, 0))
         return dync__oi_out(c, 0, dync_linear(a, b, bias));
     if (dync__oi_rank(a) != 2 || dync__oi_rank(b) != 2)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected matrices");
-    y = dync_matmul(a, transposed ? dync_t(b) : b);
+    if (!whole) y = dync_matmul(a, transposed ? dync_t(b) : b);
     if (alpha != 1 && y) y = dync_mul(y, alpha);
     if (bias && y) y = dync_add(y, beta == 1 ? bias : dync_mul(bias, beta));
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dync__oi_type(a)) : NULL);

@@ -61,6 +61,8 @@ DYNC__FN dync_tensor *dync__oi_quantized(dync_tensor *x, dync_tensor **scale, dy
 DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int dim);
 /* is the tensor known, and each of its numbers n? NULL: no */
 DYNC__FN bool dync__oi_is_all(dync_tensor *, int64_t n);
+DYNC__FN bool dync__oi_qdq_matmul(const dync__onnx_call *, dync_tensor **y);
+DYNC__FN bool dync__oi_qdq_gemm(const dync__onnx_call *, bool turned, dync_tensor **y);
 DYNC__FN dync_tensor *dync__oi_byte_product(dync_tensor *a, dync_tensor *za, dync_tensor *b,
                                             dync_tensor *zb);
 DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,

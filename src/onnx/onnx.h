@@ -90,6 +90,7 @@ typedef struct dync__onnx_body {
     const dync__onnx_tensor *const *initializer;
     dync__tensor **tensor; /* of them; owned by the model */
     int *type;
+    int *maker; /* by place: the step that makes it, or -1 */
 } dync__onnx_body;
 
 /* ---- a model --------------------------------------------------------------------------------- */
@@ -165,6 +166,10 @@ DYNC__FN dync_status dync__onnx_run_body(dync__onnx_loaded *, const dync__onnx_b
                                          int n_in, const dync__onnx_value *in,
                                          dync__onnx_value *out);
 /* through this, since mapping functions stand before run.c */
+/* while a body is walked: what is at a place */
+DYNC__FN dync__onnx_value dync__onnx_value_at(const dync__onnx_frame *, dync__onnx_place);
+/* the step of the same body that made input i of a call; NULL: none did */
+DYNC__FN const dync__onnx_step *dync__onnx_maker(const dync__onnx_call *, int i);
 DYNC__DATA_DECL dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const dync__onnx_body *,
                                                      dync__onnx_frame *outer,
                                                      const dync__onnx_call *call, int n_in,

@@ -6,14 +6,6 @@
 #include "onnx.h"
 DYNC__COLD
 
-static dync__onnx_value dync__onnx_value_at(const dync__onnx_frame *f, dync__onnx_place p)
-{
-    dync__onnx_value none = {NULL, 0, NULL};
-    if (p.at < 0) return none;
-    for (int i = 0; i < p.up && f; i++) f = f->outer;
-    return f ? f->value[p.at] : none;
-}
-
 /* What is held in a wider dtype goes around as its own type does: unsigned 16 and 32 bits, 4 bits.
  */
 static dync_tensor *dync__onnx_wrap(dync_tensor *t, int type)
