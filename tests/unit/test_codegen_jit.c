@@ -1102,7 +1102,7 @@ TEST(blocks_of_all_sizes)
         int64_t at[64];
         REQUIRE(list.step.n <= 64 && dync__sz_list_run(&list, &sizes[i], at));
         dync__arena own = {0};
-        char *copy = dync__sz_image_at(&image, at, &own);
+        char *copy = dync__sz_image_at(&image, at, NULL, &own);
         REQUIRE(copy != NULL);
         dync__code *one = dync__sz_image_of(&image, copy, laid);
         dync__code_settle(one, turned, at);
