@@ -44,6 +44,7 @@ DYNC__OFTEN DYNC__FN dync_status dync__tracer_open(dync__tracer *t, dync__compil
                             dync__fake_of(call->tensor[i],
                                           t->symbols.sizes ? &e->leaf[i] : &call->tensor[i]->lay));
         if (t->leaf[i] < 0) return DYNC_ERR_MEMORY;
+        if (path_or_null) dync__env_as_guarded(t, t->leaf[i], &e->tensor[i]);
         if (fresh) e->leaf_env[i] = t->leaf[i];
     }
     if (fresh) e->n_leaf_env = t->env.real.n;

@@ -46,6 +46,15 @@ DYNC__FN int dync__tracer_env_real(dync__tracer *t, dync__tensor *real)
     return dync__tracer_env_add(t, real, dync__fake_of(real, &real->lay));
 }
 
+/* A trace that follows a run meets what the run has written, which may require a gradient by now:
+ * for the graph it is what it was when the call began, as guarded. */
+DYNC__FN void dync__env_as_guarded(dync__tracer *t, int env, const dync__tensor_guard *g)
+{
+    dync__tensor *fake = t->env.fake.at[env];
+    unsigned others = fake->flags & ~(unsigned)DYNC__T_REQUIRES_GRAD;
+    fake->flags = (uint8_t)(g->requires_grad ? others | DYNC__T_REQUIRES_GRAD : others);
+}
+
 /* ---- tensors from elsewhere ------------------------------------------------------------------ */
 static const char *dync__foreign_source(dync__tracer *t, const dync__tensor *real,
                                         dync__cache_entry *e)
@@ -102,6 +111,8 @@ DYNC__FN int dync__record_foreign(dync__tracer *t, dync__tensor *real,
     bool argument = env >= 0;
     if (!argument) {
         env = dync__tracer_env_real(t, real);
+        if (env >= 0 && t->path.n && k < e->foreign.n)
+            dync__env_as_guarded(t, env, &e->foreign.at[k].guard);
         dync__script_foreign(t, env);
     }
     /* off the tree nothing is kept: the next call meets it anew */

@@ -115,6 +115,7 @@ DYNC__SCRIPT_DOOR(end, (dync__tracer * t, bool failed), (t, failed))
 /* -1: no memory */
 DYNC__FN int dync__tracer_env_add(dync__tracer *, dync__tensor *real, dync__tensor *fake_taken);
 DYNC__FN int dync__tracer_env_real(dync__tracer *, dync__tensor *real);
+DYNC__FN void dync__env_as_guarded(dync__tracer *, int env, const dync__tensor_guard *);
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
 DYNC__FN dync_status dync__record_value(dync__tracer *, int env);

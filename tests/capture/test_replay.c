@@ -515,6 +515,28 @@ TEST(after_fork)
 }
 #endif
 
+/* ---- what the run has written ---------------------------------------------------------------- */
+/* x is written with what requires a gradient, and the way that follows is new: the function is
+ * traced as if x were still what it was, and x is written once. */
+static dync_tensor *weight;
+static dync_tensor *writes_with_a_history(dync_tensor *x)
+{
+    dync_mul_(x, weight);
+    return dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0)) ? dync_add(x, 1) : dync_sub(x, 1);
+}
+TEST(a_new_way_after_a_write_with_a_history)
+{
+    weight = dync_full(dync_shape(3), 2.0, .requires_grad = true);
+    dync_compiled *f = dync_compile(writes_with_a_history);
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        dync_tensor *x = dync_full(dync_shape(3), i % 3 == 1 ? -1.0 : 1.0), *y = dync_clone(x);
+        dync_tensor *got = dync_call(f, x), *want = writes_with_a_history(y);
+        EXPECT(got && dync_equal(got, want) && dync_equal(x, y));
+        EXPECT(dync_requires_grad(x));
+    }
+    dync_compiled_free(f);
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 static dync_compiled *shared;
 static dync_tensor *by_item(dync_tensor *x)
