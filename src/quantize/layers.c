@@ -320,17 +320,31 @@ static bool dync__quant_window(dync__quantizer *z, const dync__node *n, const dy
     return dync__quant_average(z, n, x, q ? dync__quant_lowered(q, ndim, false) : NULL, count);
 }
 
-/* (self, kernel_size, stride, padding, ceil_mode, count_include_pad) Left to floats: ceil_mode and
- * padding that does not count, as windows then have different counts. */
+/* Every window lies in the padded picture: with ceil_mode the last one may reach beyond. */
+static bool dync__quant_windows_inside(const dync__node *n, dync_dims kernel, dync_dims stride,
+                                       dync_dims pad)
+{
+    const dync__layout *in = &n->args[0].as.node->info[0].lay, *out = &n->info[0].lay;
+    for (int i = 0; i < 2; i++) {
+        int64_t last = (out->shape[out->ndim - 2 + i] - 1) * stride.d[i];
+        if (last + kernel.d[i] > in->shape[in->ndim - 2 + i] + 2 * pad.d[i]) return false;
+    }
+    return true;
+}
+
+/* (self, kernel_size, stride, padding, ceil_mode, count_include_pad) Left to floats: windows that
+ * reach beyond the picture, and padding that does not count, as windows then have different
+ * counts. */
 DYNC__FN bool dync__quant_avg_pool(dync__quantizer *z, const dync__node *n)
 {
-    if (n->op != DYNC__OP_avg_pool2d || n->args[4].as.i) return false;
+    if (n->op != DYNC__OP_avg_pool2d || n->args[0].kind != DYNC__A_NODE) return false;
     dync_dims kernel = dync__quant_pair(&n->args[1], 1, false),
               pad = dync__quant_pair(&n->args[3], 0, false), stride = kernel;
     if (n->args[2].n) stride = dync__quant_pair(&n->args[2], 1, false);
     bool padded = pad.d[0] || pad.d[1];
     const dync__qvalue *x = dync__quant_had(z, &n->args[0], kernel.d[0] * kernel.d[1]);
     if (!x || (padded && !n->args[5].as.i)) return false;
+    if (!dync__quant_windows_inside(n, kernel, stride, pad)) return false;
     return dync__quant_window(z, n, x, kernel, stride, pad, kernel.d[0] * kernel.d[1]);
 }
 

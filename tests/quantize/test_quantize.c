@@ -68,6 +68,14 @@ static dync_tensor *padded_means(dync_tensor *x)
     dync_tensor *y = conv(x, 2, 1, 0, 1);
     return dync_avg_pool2d(y, dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), false, true);
 }
+/* ceil_mode: the windows of the first pool are what they are without it, one of the second reaches
+ * beyond the picture. */
+static dync_tensor *ceiled(dync_tensor *x)
+{
+    dync_tensor *y = conv(x, 2, 1, 1, 1);
+    y = dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), true, true);
+    return dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), true, true);
+}
 static dync_tensor *words(dync_tensor *at)
 {
     return fc(dync_mean(dync_embedding(table, at), dync_shape(1), false), 0);
@@ -111,6 +119,7 @@ static const struct model {
     {"chances", chances, 2, 3, 0, 20, 0.9},
     {"joined", joined, 4, 5, 0, 30, 0.9},
     {"padded_means", padded_means, 4, 2, 0, 30, 0.9},
+    {"ceiled", ceiled, 4, 2, 1, 28, 0.9},
     {"words", words, 1, 3, 0, 30, 0.9},
     {"in_place", in_place, 2, 5, 0, 30, 0.9},
     {"island", island, 2, 2, 1, 28, 0.9},
