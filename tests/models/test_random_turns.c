@@ -231,8 +231,8 @@ static bool side(const caller *c, dync_compiled *f, const turn *t, dync_tensor *
     return dync_error() == DYNC_OK;
 }
 
-/* A graph may save arguments where what it does step by step saves results, as PyTorch's do: writing
- * over them is refused. Or it has copied what is written over. */
+/* A graph may save arguments where what it does step by step saves results, as PyTorch's do:
+ * writing over them is refused. Or it has copied what is written over. */
 static bool refuses_write(void)
 {
     return strstr(dync_error_message(), "modified by an inplace operation") != NULL;

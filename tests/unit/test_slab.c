@@ -1,5 +1,5 @@
-/* base/slab.c: blocks from large pages. What is written stays, blocks that are given back come again,
- * and nothing is counted that is not there. (Plans in them: tests/nn/test_many_sizes.c) */
+/* base/slab.c: blocks from large pages. What is written stays, blocks that are given back come
+ * again, and nothing is counted that is not there. (Plans in them: tests/nn/test_many_sizes.c) */
 #include "../../src/dync.in.h"
 #include "../../src/base/base.h"
 
