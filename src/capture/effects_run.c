@@ -1,5 +1,5 @@
-/* capture/effects_run.c: does what a traced function does besides computing to the real tensors of a
- * call. After trace.c, before effects.c. */
+/* capture/effects_run.c: does what a traced function does besides computing to the real tensors of
+ * a call. After trace.c, before effects.c. */
 #include "../dync.in.h"
 #include "trace.h"
 DYNC__COLD
@@ -77,8 +77,8 @@ static dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *
     return DYNC_OK;
 }
 
-/* Does effects to the real tensors of a call: in the traced call at its cut, in later ones when they
- * reach this place of the tree. What is set is set before a history outside adds to it. */
+/* Does effects to the real tensors of a call: in the traced call at its cut, in later ones when
+ * they reach this place of the tree. What is set is set before a history outside adds to it. */
 DYNC__FN dync_status dync__effects_run(const dync__effect *e, int n, dync__tensor *const *env)
 {
     bool any = false;

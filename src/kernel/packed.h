@@ -24,9 +24,9 @@ DYNC__FN bool dync__packed_same(const dync__packed_source *, const dync__packed_
 DYNC__FN dync__packed *dync__packed_new(const dync__packed_source *, size_t bytes);
 /* One that is kept, for the caller to keep and to use; NULL: there is none. */
 DYNC__FN dync__packed *dync__packed_find(const dync__packed_source *, const dync__str *key);
-/* Nothing is kept: is it worth it? Where they were asked for before with this key, by whichever call,
- * more often than they had been when they last changed: those that every step of a training changes
- * are not packed for nothing. Of the last some hundred. */
+/* Nothing is kept: is it worth it? Where they were asked for before with this key, by whichever
+ * call, more often than they had been when they last changed: those that every step of a training
+ * changes are not packed for nothing. Of the last some hundred. */
 DYNC__FN bool dync__packed_again(const dync__packed_source *source, const dync__str *key);
 /* The caller keeps it. Without memory for the key nobody finds it. */
 DYNC__FN void dync__packed_keep(dync__packed *, const dync__str *key);

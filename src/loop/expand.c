@@ -5,10 +5,11 @@
  * rows, and a loadx at that offset which still knows the number of its index. What row code gives
  * is made an offset of there, once a row.
  *
- * A draw from the normal distribution (Box and Muller 1958, in F64 where there is any) becomes two uniform ones of the
- * same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same bits everywhere. It
- * is one primitive until here, as nobody wants to fuse into it. What a store rounds anyway need not
- * be rounded before: operators on f16 and bf16 end so. (GPUs look for the two together.) */
+ * A draw from the normal distribution (Box and Muller 1958, in F64 where there is any) becomes two
+ * uniform ones of the same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same
+ * bits everywhere. It is one primitive until here, as nobody wants to fuse into it. What a store
+ * rounds anyway need not be rounded before: operators on f16 and bf16 end so. (GPUs look for the
+ * two together.) */
 #include "../dync.in.h"
 #include "vecmath.h"
 DYNC__COLD

@@ -349,7 +349,7 @@ DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype)
     return dync_full_opt(real ? dync_v_float(value) : dync_v_int((int64_t)value), make);
 }
 
-/* ---- where inputs come from ------------------------------------------------------------------- */
+/* ---- where inputs come from ------------------------------------------------------------------ */
 DYNC__FN dync__onnx_value dync__onnx_value_at(const dync__onnx_frame *f, dync__onnx_place p)
 {
     dync__onnx_value none = {NULL, 0, NULL};

@@ -26,8 +26,8 @@
     X(U8,   uint8,    uint8_t,  1, 'i', "u8",   "Byte",     "U8",   "|u1", 2,  "u8",  I32)   \
     X(BOOL, bool,     uint8_t,  1, 'b', "b8",   "Bool",     "BOOL", "|b1", 9,  "pred", BOOL)
 /* clang-format on */
-/* The dtype of a number of the API, which is the widest of floats that kernels compute in. A type is
- * asked by dync__is_f64 where what is behind it is left out without F64. */
+/* The dtype of a number of the API, which is the widest of floats that kernels compute in. A type
+ * is asked by dync__is_f64 where what is behind it is left out without F64. */
 enum { DYNC__REAL = DYNC__F64_NONE ? DYNC_F32 : DYNC_F64 };
 DYNC__INLINE bool dync__is_f64(int dtype) { return !DYNC__F64_NONE && dtype == DYNC_F64; }
 typedef struct dync__dtype_row {

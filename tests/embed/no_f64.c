@@ -133,7 +133,7 @@ static void training(void)
 }
 
 #ifndef DYNC_SMALL
-/* Numbers of a checkpoint, and those of an optimizer: a second one goes on where the first one was. */
+/* Numbers of a checkpoint, and those of an optimizer: a second one goes on where the first was. */
 static void kept(const char *file)
 {
     dync_real epoch = 2.5f, found = 0;
