@@ -1,6 +1,7 @@
 /* base/slab.c: blocks that are many and live long, from large pages. The first touch of a page
- * costs about a microsecond, more on a virtual machine: where a plan is made for each set of sizes that
- * comes, that was most of what a new size took. One large page is touched once for some dozens.
+ * costs about a microsecond, more on a virtual machine: where a plan is made for each set of sizes
+ * that comes, that was most of what a new size took. One large page is touched once for some
+ * dozens.
  * Before: os.c, mem.c; after: runtime/plan_sized.c.
  *
  * Blocks have classes, eight from each power of two to the next; those that are given back wait for
