@@ -51,12 +51,14 @@ DYNC__FN void dync__mem_note(int64_t bytes);
 #if defined(DYNC_MALLOC) || defined(DYNC_SMALL) || defined(DYNC__ASAN) || !defined(__linux__) || \
     !(defined(__x86_64__) || defined(__aarch64__))
 #define DYNC__SLABS 0
+DYNC__INLINE void *dync__slab_take(size_t bytes) { return (void)bytes, NULL; }
+DYNC__INLINE void dync__slab_put(void *p, size_t bytes) { (void)p, (void)bytes; }
 #else
 #define DYNC__SLABS 1
-#endif
-enum { DYNC__SLAB_AFTER = 16 }; /* so many were asked for before */
 DYNC__FN void *dync__slab_take(size_t bytes);
 DYNC__FN void dync__slab_put(void *p, size_t bytes);
+#endif
+enum { DYNC__SLAB_AFTER = 16 }; /* so many were asked for before */
 /* give this thread's cached blocks back */
 DYNC__FN void dync__mem_trim(void);
 /* recursion: the same for a thread that ends, and its cache itself; mem.c arms threads */

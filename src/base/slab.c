@@ -11,6 +11,7 @@
 #include "../dync.in.h"
 #include "base.h"
 DYNC__COLD
+#if DYNC__SLABS
 
 enum {
     DYNC__SLAB_PAGE = 2 << 20,
@@ -58,8 +59,7 @@ DYNC__OFTEN DYNC__FN void *dync__slab_take(size_t bytes)
 {
     size_t size;
     char *p = NULL;
-    if (!DYNC__SLABS || bytes > DYNC__SLAB_MOST || dync__heap.begin || dync__tls.fail_at)
-        return NULL;
+    if (bytes > DYNC__SLAB_MOST || dync__heap.begin || dync__tls.fail_at) return NULL;
     int i = dync__slab_class(bytes, &size);
     dync__lock(&dync__slab.lock);
     if (++dync__slab.asked > DYNC__SLAB_AFTER && !dync__slab.refused) {
@@ -97,3 +97,4 @@ DYNC__FN void dync__slab_put(void *p, size_t bytes)
     }
     dync__mem_note(-(int64_t)size);
 }
+#endif

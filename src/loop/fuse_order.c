@@ -309,8 +309,11 @@ DYNC__FN bool dync__fuse_relink(dync__fuse_graph *g, bool in_order)
     if (!dync__fuse_renumber(g, order, n)) return false;
     dync__fuse_ask_again(g);
     dync__fuse_edges(g);
-    bool same = in_order || dync__fuse_edges_same(g);
-    DYNC__ASSERT(same); /* what the masks leave out is in order anyhow */
+    /* what the masks leave out is in order anyhow; without memory for sizes answers are not to be
+     * compared, and what comes of them is dropped */
+    bool lost = dync__tls.syms && dync__tls.syms->failed;
+    bool same = in_order || lost || dync__fuse_edges_same(g);
+    DYNC__ASSERT(same);
     (void)same;
     return true;
 }

@@ -265,7 +265,7 @@ static bool holds(const program *p, uint64_t seed, int *bad, int *what)
         if (refuses_write() || over) good = true, i = TURNS; /* what the norms know may differ */
         if (!fine || i == TURNS) dync_clear_error();
         for (int k = 0; k < ALL && good && fine && i < TURNS; k++) {
-            good = alike(got[0][k], got[1][k], singles ? 1e-4 : k >= RESULTS + 2 ? 1e-5 : 1e-6);
+            good = alike(got[0][k], got[1][k], singles ? 1e-5 : k >= RESULTS + 2 ? 1e-5 : 1e-6);
             *what = k;
         }
     }
