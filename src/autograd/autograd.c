@@ -276,6 +276,17 @@ DYNC__FN dync_value dync__grad_give_list(int n, dync__tensor **tensors)
     return list;
 }
 
+/* What a list has, on the caller's stack where there is room: a hook of the walk may be left, and
+ * nobody would drop the list then. */
+enum { DYNC__GRAD_FEW = 16 };
+static dync__tensor **dync__grad_few(dync__tensor_list *l, dync__tensor **room)
+{
+    if (!l->at || l->n > DYNC__GRAD_FEW) return l->at;
+    memcpy(room, l->at, (size_t)l->n * sizeof *room);
+    dync__tensor_list_drop(l);
+    return room;
+}
+
 DYNC_API dync_value(dync_gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs,
                                     dync_grad_options options)
 {
@@ -292,14 +303,16 @@ DYNC_API dync_value(dync_gradients)(dync_value outputs, dync_value inputs, dync_
     if (status == DYNC_OK)
         status = dync__tensor_list_of(&given, grad_outputs, "dync_gradients: gradients of outputs",
                                       true, out.n);
-    dync__tensor **grads = status == DYNC_OK ? dync__calloc((size_t)in.n * sizeof *grads + 1)
-                                             : NULL;
+    dync__tensor *few[4][DYNC__GRAD_FEW], **grads = NULL;
+    if (status == DYNC_OK)
+        grads = in.n <= DYNC__GRAD_FEW ? few[3] : dync__calloc((size_t)in.n * sizeof *grads);
     if (grads) {
-        status = dync__tape_gradients(out.n, out.at, given.at, in.n, in.at, grads,
-                                      options.retain_graph, options.create_graph,
-                                      options.allow_unused);
+        dync__tensor **from = dync__grad_few(&out, few[0]), **seed = dync__grad_few(&given, few[1]),
+                     **to = dync__grad_few(&in, few[2]);
+        status = dync__tape_gradients(out.n, from, seed, in.n, to, grads, options.retain_graph,
+                                      options.create_graph, options.allow_unused);
         if (status == DYNC_OK) result = dync__grad_give_list(in.n, grads);
-        dync__free(grads, (size_t)in.n * sizeof *grads + 1);
+        if (grads != few[3]) dync__free(grads, (size_t)in.n * sizeof *grads);
     }
     dync__tensor_list_drop(&given);
     dync__tensor_list_drop(&in);
