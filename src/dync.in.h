@@ -86,6 +86,7 @@ DYNC__PLAIN
 #include "tensor/sym_none.h"
 #include "tensor/device.c"
 #include "tensor/dtype.c"
+#include "tensor/sym_poly.c"
 #include "tensor/sym.c"
 #include "tensor/sym_simple.c"
 #include "tensor/sym_text.c"

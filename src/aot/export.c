@@ -277,8 +277,7 @@ static dync_status dync__export_refused(const dync__graph *g, const dync__node *
 static bool dync__export_reads_float(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__local_scalar_dense && !g->node.at[i]->has_info)
-            return true;
+        if (dync__op_is_item(g->node.at[i]->op) && !g->node.at[i]->has_info) return true;
     return false;
 }
 

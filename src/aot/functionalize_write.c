@@ -187,11 +187,11 @@ static dync_status dync__functional_data(dync__functional *f, dync__opcall *c)
     int64_t least, most;
     double low, high;
     c->nout = 0;
-    if (c->op == DYNC__OP__check_range) return DYNC_OK;
+    if (dync__op_is_range(c->op)) return DYNC_OK;
     if (!dync__op_is_counted(c->op) || !of || of->op != c->op || !of->has_info || !dync__tls.syms)
         return dync__functional_refuse(f, c->row->name);
     int64_t size = of->info[0].lay.shape[0];
-    if (c->op == DYNC__OP__local_scalar_dense) size = dync__sz_sub(size, DYNC__ITEM_BASE);
+    if (dync__op_is_item(c->op)) size = dync__sz_sub(size, DYNC__ITEM_BASE);
     const dync__sz_expr *e = dync__symtab_find(dync__tls.syms, size);
     if (!e || e->kind != DYNC__SZ_SYMBOL) return dync__functional_refuse(f, c->row->name);
     DYNC__TRY(dync__data_range(c, &least, &most));

@@ -129,7 +129,7 @@ static dync__node *dync__numbers_node(dync__rewrite *r, dync__node *old)
     if (!dync__node_is_number(old))
         return old->kind == DYNC__N_PLACEHOLDER ? dync__rewrite_copy(r, old)
                                                 : dync__numbers_call(r, old);
-    if (old->op == DYNC__OP__local_scalar_dense) return dync__numbers_item(r, old);
+    if (dync__op_is_item(old->op)) return dync__numbers_item(r, old);
     if (old->kind != DYNC__N_PLACEHOLDER) return dync__numbers_sum(r, old);
     dync__info info = dync__number_info(dync__number_dtype(&old->scalar));
     dync__node *n = dync__graph_placeholder(r->to, old->name, old->source, &info);

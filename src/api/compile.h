@@ -1,6 +1,6 @@
 /* ---- compile: the heart
- * What can be compiled: a C function of 0..6 tensors returning a tensor, the general form
- * dync_function, a module, a graph, a program, another compiled function (peeled off). */
+ * What can be compiled: a C function of 0..6 tensors that returns one, the general form, a module,
+ * a graph, a program, another compiled function (peeled off). */
 typedef dync_value (*dync_function)(const dync_value *args, int nargs, void *user);
 typedef enum { DYNC_DYNAMIC_AUTO, DYNC_DYNAMIC_OFF, DYNC_DYNAMIC_ON } dync_dynamic;
 typedef struct dync_compile_options {
@@ -20,9 +20,8 @@ typedef struct dync_compile_options {
      *   autotune   kernels are timed when compiled, a few milliseconds each; "autotune=PATH"
      *              remembers the choices in that file
      *   winograd   F32 convolutions of 3x3 and stride 1 by transformed tiles of 4x4 or 2x2 where
-     *              that is faster: up to 3 or 2 times. They differ from direct sums by 2e-6 to 3e-6
-     *              of their rms (64 to 256 channels), "winograd=2", 2x2 alone, by 5e-7 to 1e-6; a
-     *              NaN fills its tile. Weights are transformed once, while they do not change */
+     *              that is faster. They differ from direct sums by 2e-6 to 3e-6 of their rms,
+     *              "winograd=2", 2x2 alone, by 5e-7 to 1e-6; a NaN fills its tile */
     const char *options DYNC__ZERO;
     /* a graph break is an error: DYNC_ERR_UNSUPPORTED naming the reason and place. Backward inside
      * is captured: a whole training step is one graph */
@@ -31,8 +30,8 @@ typedef struct dync_compile_options {
     dync_dynamic dynamic DYNC__ZERO;
     int recompile_limit DYNC__ZERO; /* default 8 */
     bool error_on_recompile DYNC__ZERO;
-    /* dync_item_sym of a tensor stays in the graph; without it, it breaks the graph as dync_item
-     * does. As torch._dynamo.config.capture_scalar_outputs */
+    /* dync_item_sym stays in the graph; without it, it breaks the graph as dync_item does. As
+     * torch._dynamo.config.capture_scalar_outputs */
     bool capture_scalars DYNC__ZERO;
     /* so do dync_nonzero, dync_masked_select and dync_unique, whose results have as many elements
      * as data say: u0, u1, ... in the graph's shapes. As capture_dynamic_output_shape_ops */
@@ -40,14 +39,13 @@ typedef struct dync_compile_options {
     /* keep double backward working through the compiled function (default: upstream's error) */
     bool double_backward DYNC__ZERO;
     void *user DYNC__ZERO; /* for the general form */
-    /* once per cached entry that refused a call */
+    /* once per entry that refused a call */
     void (*guard_fail)(const char *reason, void *user) DYNC__ZERO;
     void *guard_fail_user DYNC__ZERO;
-    /* minifier: "dynamo", "aot" or "none"; default: the setting of that name */
-    const char *repro_after DYNC__ZERO;
-    int repro_level DYNC__ZERO; /* 1 to 4; default: the setting */
-    int last_ DYNC__ZERO;       /* private: so that a call without options has one */
-    dync_loc at_ DYNC__ZERO;    /* private: the caller's place */
+    const char *repro_after DYNC__ZERO; /* minifier: "dynamo", "aot", "none"; default: setting */
+    int repro_level DYNC__ZERO;         /* 1 to 4; default: the setting */
+    int last_ DYNC__ZERO;               /* private: so that a call without options has one */
+    dync_loc at_ DYNC__ZERO;            /* private: the caller's place */
 } dync_compile_options;
 
 /* A callable as compile, frame, explain and their kin take it. Opaque: made by DYNC_FN from

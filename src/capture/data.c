@@ -21,7 +21,7 @@ static bool dync__data_room(const dync__tracer *t)
 DYNC__FN bool dync__data_stays(const dync__tracer *t, const dync__opcall *c)
 {
     if (!dync__data_room(t)) return false;
-    if (c->op == DYNC__OP__local_scalar_dense || c->op == DYNC__OP__check_range) return true;
+    if (dync__op_is_item(c->op) || dync__op_is_range(c->op)) return true;
     return t->fn->opt.capture_dynamic_shapes &&
            (c->op == DYNC__OP_nonzero || c->op == DYNC__OP_masked_select ||
             c->op == DYNC__OP_unique);
@@ -52,7 +52,7 @@ static dync_status dync__data_fake(dync__tracer *t, dync__opcall *c)
 /* The tensor that tells a symbol is kept: it leaves the graph at every break. */
 DYNC__FN dync_status dync__data_record(dync__tracer *t, dync__opcall *c)
 {
-    bool gives = c->op != DYNC__OP__check_range;
+    bool gives = !dync__op_is_range(c->op);
     c->nout = 0;
     /* what follows is not the same for the next call */
     dync__script_stop(t);
@@ -62,7 +62,7 @@ DYNC__FN dync_status dync__data_record(dync__tracer *t, dync__opcall *c)
     if (!dync__vec_push(&t->symbols.data, c->out[0])) return DYNC_ERR_MEMORY;
     dync__ref(c->out[0]);
     dync__node *n = c->out[0]->node;
-    if (c->op != DYNC__OP__local_scalar_dense) return DYNC_OK;
+    if (!dync__op_is_item(c->op)) return DYNC_OK;
     n->sym = dync__arena_printf(&t->rec.graph->arena, "u%d", t->symbols.n_data - 1);
     return n->sym && dync__graph_rename(t->rec.graph, n, "item") ? DYNC_OK : DYNC_ERR_MEMORY;
 }

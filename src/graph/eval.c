@@ -239,8 +239,7 @@ static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__
         if (node->op == DYNC__NODE_GETITEM) return dync__run_getitem(node, args, out);
         if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
             return dync__run_number(node, args, out);
-        if (node->op == DYNC__OP__local_scalar_dense && !node->has_info)
-            return dync__run_element(args, out);
+        if (dync__op_is_item(node->op) && !node->has_info) return dync__run_element(args, out);
         DYNC__TRY(dync__run_operator(env, node, args, out));
         dync__env_tell(env, node, out);
         return DYNC_OK;

@@ -248,7 +248,7 @@ static bool dync__parse_expression(dync__parser *q, dync__parsed_call *call)
 /* A number read from floats, or made of such, is a float. */
 static void dync__parse_set_number(dync__node *node)
 {
-    bool real = node->op == DYNC__OP__local_scalar_dense;
+    bool real = dync__op_is_item(node->op);
     if (node->has_info || !dync__arg_is_number(&node->scalar)) return;
     for (int i = 0; i < node->nargs; i++)
         real = real || node->args[i].kind == DYNC__A_FLOAT ||

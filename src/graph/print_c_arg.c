@@ -37,12 +37,11 @@ static bool dync__c_by_data(const dync__graph *g, int64_t token, dync__str *s)
         const dync__node *n = g->node.at[i];
         bool uses[64] = {false}, own[64] = {false};
         if (!dync__node_has(n, DYNC__OP_DATA_SHAPE) || !n->has_info || !n->nout) continue;
-        if (n->op != DYNC__OP__local_scalar_dense && n->info[0].lay.shape[0] == token) {
+        if (!dync__op_is_item(n->op) && n->info[0].lay.shape[0] == token) {
             dync__str_addf(s, "dync_dim(%s, 0)", n->name);
             return true;
         }
-        if (n->op != DYNC__OP__local_scalar_dense || !g->syms ||
-            g->syms->symbol.n > DYNC__COUNT_OF(uses) ||
+        if (!dync__op_is_item(n->op) || !g->syms || g->syms->symbol.n > DYNC__COUNT_OF(uses) ||
             !dync__symtab_uses(g->syms, n->info[0].lay.shape[0], uses) ||
             !dync__symtab_uses(g->syms, token, own) || memcmp(uses, own, sizeof uses) != 0)
             continue;

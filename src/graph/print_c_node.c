@@ -163,9 +163,8 @@ static void dync__c_constant(dync__c_printer *p, const dync__tensor *t)
 DYNC__FN void dync__c_statement(dync__c_printer *p, const dync__node *node)
 {
     /* by sizes, too */
-    bool used = node->n_users > 0 ||
-                (dync__node_has(node, DYNC__OP_DATA_SHAPE) && dync__c_is_tensor(node) &&
-                 node->op != DYNC__OP__local_scalar_dense);
+    bool used = node->n_users > 0 || (dync__node_has(node, DYNC__OP_DATA_SHAPE) &&
+                                      dync__c_is_tensor(node) && !dync__op_is_item(node->op));
     bool let = used && p->let && dync__c_is_tensor(node) && node->kind != DYNC__N_GET_ATTR;
     dync__str_add(p->s, "    ");
     if (let)

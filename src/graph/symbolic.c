@@ -196,7 +196,7 @@ DYNC__FN dync_status dync__graph_concrete_in(dync__graph *g, const dync__symtab 
         status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
     /* an element that is a number in sizes has a type as any tensor */
     for (int i = 0; i < to->node.n; i++)
-        if (to->node.at[i]->op == DYNC__OP__local_scalar_dense && to->node.at[i]->has_info)
+        if (dync__op_is_item(to->node.at[i]->op) && to->node.at[i]->has_info)
             to->node.at[i]->sym = NULL;
     if (status == DYNC_OK)
         *out = to;

@@ -137,7 +137,7 @@ static dync_status dync__types_of_data(dync__types *t, dync__node *node, dync__a
     c.args = args;
     if (node->nout != 1 || node->info[0].lay.ndim < 1)
         return dync__node_fail(node, "has another type than its operator gives");
-    if (node->op == DYNC__OP__local_scalar_dense) size = dync__sz_sub(size, DYNC__ITEM_BASE);
+    if (dync__op_is_item(node->op)) size = dync__sz_sub(size, DYNC__ITEM_BASE);
     DYNC__TRY(dync__data_range(&c, &least, &most));
     int symbol = t->syms ? dync__types_symbol(t, size) : -1;
     if (symbol >= 0 && t->known[symbol])
@@ -154,8 +154,7 @@ static dync_status dync__types_of_data(dync__types *t, dync__node *node, dync__a
     if (t->syms) node->info[0] = info;
     c.out[0] = out;
     c.nout = 1;
-    return t->limits && node->op != DYNC__OP__local_scalar_dense ? dync__types_count(t, &c)
-                                                                 : DYNC_OK;
+    return t->limits && !dync__op_is_item(node->op) ? dync__types_count(t, &c) : DYNC_OK;
 }
 
 /* What comes is compared with what the node claims, or, of symbolic sizes, takes its place. */
@@ -204,7 +203,7 @@ static dync_status dync__types_of_call(dync__types *t, dync__node *node)
             items[k] = dync__arg_t(slots[args[i].as.list[k].as.node->index * DYNC__MAX_OUT]);
         args[i].as.list = items;
     }
-    if ((t->syms || t->shown) && node->op == DYNC__OP__check_range)
+    if ((t->syms || t->shown) && dync__op_is_range(node->op))
         return dync__types_check(t, node, args);
     if ((t->syms || t->shown) && dync__op_is_counted(node->op))
         return dync__types_of_data(t, node, args);
@@ -279,7 +278,7 @@ static dync_status dync__types_run(dync__types *t, dync__graph *g)
         if (node->op == DYNC__NODE_GETITEM && node->args[0].as.node->has_info) {
             *slot = t->slot[node->args[0].as.node->index * DYNC__MAX_OUT + (int)node->args[1].as.i];
             if (*slot) dync__ref(*slot);
-        } else if (node->op >= 0 && (node->has_info || node->op == DYNC__OP__check_range)) {
+        } else if (node->op >= 0 && (node->has_info || dync__op_is_range(node->op))) {
             /* of symbolic sizes first: it gives what its functions were found to give */
             bool inside = dync__row_is_control(dync__op_info(node->op));
             if (inside && t->syms) status = dync__types_inside(t, node);

@@ -7,7 +7,7 @@ DYNC__COLD
 DYNC__FN bool dync__op_is_counted(int op)
 {
     return op == DYNC__OP_nonzero || op == DYNC__OP_masked_select || op == DYNC__OP_unique ||
-           op == DYNC__OP_nms || op == DYNC__OP__local_scalar_dense;
+           op == DYNC__OP_nms || dync__op_is_item(op);
 }
 
 static dync_status dync__data_selected(const dync__opcall *c, int64_t *most)
@@ -29,7 +29,7 @@ static dync_status dync__data_selected(const dync__opcall *c, int64_t *most)
 DYNC__FN dync_status dync__data_range(const dync__opcall *c, int64_t *least, int64_t *most)
 {
     const dync__tensor *x = c->args[0].as.t;
-    bool item = c->op == DYNC__OP__local_scalar_dense;
+    bool item = dync__op_is_item(c->op);
     *least = item ? -DYNC__ITEM_MOST
                   : c->op == DYNC__OP_unique && !dync__is_token(x->numel) && x->numel > 0;
     *most = item ? DYNC__ITEM_MOST : x->numel;
@@ -43,7 +43,7 @@ DYNC__FN dync_status dync__data_type(const dync__opcall *c, int64_t size, dync__
     const dync__tensor *x = c->args[0].as.t;
     int64_t shape[2] = {size, x->lay.ndim};
     *out = (dync__info){.dtype = x->dtype, .device = x->device, .alias = -1};
-    if (c->op == DYNC__OP__local_scalar_dense) {
+    if (dync__op_is_item(c->op)) {
         out->lay.ndim = 1;
         out->lay.shape[0] = dync__sz_add(size, DYNC__ITEM_BASE);
         out->dtype = DYNC_U8;

@@ -54,8 +54,7 @@ static dync_status dync__csource_row_major(dync__graph *g)
 static bool dync__csource_reads_floats(const dync__graph *g)
 {
     for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->op == DYNC__OP__local_scalar_dense && !g->node.at[i]->has_info)
-            return true;
+        if (dync__op_is_item(g->node.at[i]->op) && !g->node.at[i]->has_info) return true;
     return false;
 }
 

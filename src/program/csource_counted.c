@@ -111,7 +111,7 @@ static void dync__csource_check_counts(dync__csource *c, int symbol, dync__str *
     const char *name = c->syms->symbol.at[symbol].source;
     const dync__node *n = dync__csource_teller(c, symbol);
     dync__str text = {0};
-    if (n->op == DYNC__OP__local_scalar_dense) {
+    if (dync__op_is_item(n->op)) {
         dync__str_addf(&text, "%s >= 2147483647 || %s < -2147483646", name, name);
         dync__csource_fail_if(dync__str_get(&text), DYNC__CSOURCE_COUNT, "no int", s);
         dync__str_free(&text);
@@ -146,7 +146,7 @@ static void dync__csource_check_ranges(dync__csource *c, int symbol, dync__str *
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         dync__str text = {0}, why = {0};
-        if (n->op != DYNC__OP__check_range) continue;
+        if (!dync__op_is_range(n->op)) continue;
         uint64_t uses = dync__csource_in_size(c, n->args[0].as.i) & dync__csource_data(c);
         if (uses >> symbol == 1) {
             dync__str_addc(&text, '(');
@@ -306,7 +306,7 @@ DYNC__FN dync_status dync__csource_counted(dync__csource *c, dync__csource_step 
     const dync__kcall *call = step->at.call;
     const dync__node *n = call->attr.opaque.node;
     const dync__operand *o = call->operand;
-    bool item = n->op == DYNC__OP__local_scalar_dense;
+    bool item = dync__op_is_item(n->op);
     int in = call->n - 1;
     for (int i = 0; i < c->syms->symbol.n; i++)
         if ((dync__csource_in_size(c, n->info[0].lay.shape[0]) & dync__csource_data(c)) >> i & 1)

@@ -209,7 +209,7 @@ static void dync__csource_codes(const dync__csource *c, dync__str *s)
                   "are is told in the last arguments.\n * 2: a count or a number of which it "
                   "cannot be computed, as the greatest of nothing");
     for (int i = 0; i < g->node.n; i++) {
-        if (g->node.at[i]->op != DYNC__OP__check_range) continue;
+        if (!dync__op_is_range(g->node.at[i]->op)) continue;
         dync__str_addf(s, ";\n * %d: ", code++);
         dync__csource_check_name(g->node.at[i], s);
     }

@@ -190,7 +190,7 @@ DYNC__FN void dync__program_most(const dync__graph *g, int64_t *value, bool wish
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (!dync__op_is_counted(n->op) || !n->has_info) continue;
-        int64_t size = n->info[0].lay.shape[0], most = n->op == DYNC__OP__local_scalar_dense
+        int64_t size = n->info[0].lay.shape[0], most = dync__op_is_item(n->op)
                                                            ? DYNC__ITEM_MOST
                                                            : dync__program_elements(g, n, value);
         for (int k = 0; k < g->syms->symbol.n; k++) {

@@ -344,6 +344,17 @@ DYNC__SYM_FN int64_t dync__floor_div(int64_t a, int64_t b);
 DYNC__SYM_FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size);
 DYNC__SYM_FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
 #if !defined(DYNC_NO_SYMBOLIC)
+/* sym_poly.c. false where the result has too many terms, too high a degree or a coefficient that
+ * overflows, or where a division leaves a remainder. */
+DYNC__FN bool dync__sz_poly_add(dync__sz_poly *p, const dync__sz_term *term);
+DYNC__FN bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b,
+                                  dync__sz_term *out);
+DYNC__FN bool dync__sz_term_over(const dync__sz_term *a, const dync__sz_term *b,
+                                 dync__sz_term *out);
+DYNC__FN bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync__sz_poly *out);
+DYNC__FN bool dync__sz_over(const dync__sz_poly *x, const dync__sz_term *by, dync__sz_poly *out);
+DYNC__FN int64_t dync__sz_gcd(int64_t a, int64_t b);
+/* sym.c */
 DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 enum {
     DYNC__SZ_BUILT = 1 /* + dync__sz_op */,
