@@ -436,6 +436,10 @@ $(B)/steps/nets: tests/embed/steps/nets.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)
+$(B)/boards/nets: tests/embed/networks.c tests/program/networks.h $(MERGED_DYNC)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	$(Q)$(LINK)
 $(B)/digits/train: examples/17_microcontroller/train.c $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
@@ -446,8 +450,8 @@ export-int8: $(B)/peers/nets    # the same networks in 8-bit integers, without a
 	@sh tests/embed/peers_int8.sh $(B)/peers-int8 $(B)/peers/nets $(T)
 digits: $(B)/digits/train      # the demo's network in floats and in 8-bit integers on a Cortex-M4, as on the host
 	@sh tests/embed/digits.sh $(B)/digits $(B)/digits/train
-chip-programs: dync.h          # what must work on a chip, on the host and on emulated ones; CHIPS="m7"
-	@CC="$(CC)" sh tests/embed/boards.sh $(B)/boards
+chip-programs: $(B)/boards/nets    # what must work on a chip, on the host and on emulated ones; CHIPS="m7"
+	@CC="$(CC)" sh tests/embed/boards.sh $(B)/boards $(B)/boards/nets
 .PHONY: chip-programs
 chip-steps: $(B)/steps/nets    # exported training steps learn on emulated chips, to the bits of the host
 	@CC="$(CC)" sh tests/embed/steps.sh $(B)/steps $(B)/steps/nets

@@ -762,6 +762,8 @@ DYNC__PLAIN
 #include "quantize/call.c"
 #include "quantize/observe.c"
 #include "quantize/layers.c"
+#include "quantize/pool.c"
+#include "quantize/transposed.c"
 #include "quantize/pointwise.c"
 #include "quantize/recurrent.c"
 #include "quantize/walk.c"

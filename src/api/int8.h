@@ -36,10 +36,11 @@ typedef struct dync_quantize_options {
 /* dync_quantize_program: a program that computes in I8 what a float program does: weights
  * symmetric per output channel, activations asymmetric per tensor, sums and biases in I32 (Jacob et
  * al., arXiv:1712.05877). Inputs and results keep their types: they are converted inside. In
- * integers: linear, matmul and addmm with constant weights, conv1d, conv2d (depthwise, too), batch
- * norm behind one of these, relu and its kin, add, sub, mul, cat, max and average pooling, means,
- * softmax, embedding, every function of one value (by a table of 256), RNN, GRU and LSTM (states of
- * 8 bits, cells of 16: TFLite's 8x8_16), and what only moves values.
+ * integers: linear, matmul and addmm with constant weights, conv1d, conv2d (depthwise, too) and
+ * conv_transpose2d, batch norm behind one of these, relu and its kin, add, sub, mul, cat, max and
+ * average pooling, means, sums, argmax, softmax, embedding, every function of one value (by a table
+ * of 256), RNN, GRU and LSTM (states of 8 bits, cells of 16: TFLite's 8x8_16), padding with zeros
+ * and what only moves values.
  * The rest stays in floats between conversions. It runs, saves and exports as any other.
  *   program    exported or loaded; fixed sizes
  *   batches    list of calls: each a tensor, or the list of a call's arguments. They are run for

@@ -1,4 +1,4 @@
-/* quantize/layers.c: products, convolutions, means, lookups: sums of I8 in I32. After observe.c.
+/* quantize/layers.c: products, convolutions, lookups: sums of I8 in I32. After observe.c.
  *
  * With real = scale (q - zero) for inputs and scale q for weights (zero is 0, one scale per
  * channel):
@@ -98,7 +98,7 @@ DYNC__FN dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, in
             most = DYNC__MAX(most, fabs(w[i]));
             if (!(fabs(w[i]) <= DBL_MAX)) most = HUGE_VAL;
         }
-        if (most <= DBL_MIN) dync__quant_dead_channel(z, l, o);
+        if (most <= DBL_MIN && !l->phases) dync__quant_dead_channel(z, l, o);
         if (most > DBL_MAX)
             return dync__fail(DYNC_ERR_VALUE,
                               "dync_quantize_program: channel %lld of the weights of %s (%s:%d) is "
@@ -120,11 +120,10 @@ DYNC__FN dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, in
     return l->q && l->add ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
-/* Fills all but node, outs, ins, weight, bias. ndim, shape: how the I8 weights are stored. Order
- * matters: a norm is folded before the weights are rounded, and clamps behind it are absorbed
+/* Order matters: a norm is folded before the weights are rounded, and clamps behind it are absorbed
  * before the range of the result is taken. */
-static dync_status dync__quant_layer(dync__quantizer *z, dync__qlayer *l, const dync__arg *x,
-                                     int ndim, const int64_t *shape)
+DYNC__FN dync_status dync__quant_layer(dync__quantizer *z, dync__qlayer *l, const dync__arg *x,
+                                       int ndim, const int64_t *shape)
 {
     l->end = l->node;
     if (!l->weight || !dync__quant_fold(z, l)) return DYNC_ERR_MEMORY;
@@ -132,6 +131,7 @@ static dync_status dync__quant_layer(dync__quantizer *z, dync__qlayer *l, const 
     if (!l->x) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     l->end = dync__quant_last(z, l->end);
     l->to = dync__quant_range(z, l->end);
+    if (l->phases && !dync__quant_spread(z, l)) return DYNC_ERR_MEMORY;
     return dync__quant_weights(z, l, ndim, shape);
 }
 
@@ -204,7 +204,7 @@ DYNC__FN bool dync__quant_linear(dync__quantizer *z, const dync__node *n)
 
 /* Two numbers of a window: the last one is along the rows of a picture. line: of conv1d, whose
  * picture has one row. */
-static dync_dims dync__quant_pair(const dync__arg *a, int64_t otherwise, bool line)
+DYNC__FN dync_dims dync__quant_pair(const dync__arg *a, int64_t otherwise, bool line)
 {
     dync_dims d = {2, {otherwise, otherwise}};
     if (a->kind != DYNC__A_DIMS || a->n == 0) return d;
@@ -225,12 +225,12 @@ static dync_tensor *dync__quant_padded(const dync__qvalue *x, dync_tensor *q, dy
 }
 
 /* A picture of rank 4: of [C, H, W], or of a line [N, C, L]. */
-static dync_tensor *dync__quant_lifted(dync_tensor *q, int ndim, bool line)
+DYNC__FN dync_tensor *dync__quant_lifted(dync_tensor *q, int ndim, bool line)
 {
     return line ? dync_unsqueeze(q, 2) : ndim == 3 ? dync_unsqueeze(q, 0) : q;
 }
 /* Undoes dync__quant_lifted. */
-static dync_tensor *dync__quant_lowered(dync_tensor *q, int ndim, bool line)
+DYNC__FN dync_tensor *dync__quant_lowered(dync_tensor *q, int ndim, bool line)
 {
     return line ? dync_squeeze(q, 2) : ndim == 3 ? dync_squeeze(q, 0) : q;
 }
@@ -261,105 +261,6 @@ DYNC__FN bool dync__quant_conv(dync__quantizer *z, const dync__node *n)
     y = y ? dync_int_conv2d(y, l.q, l.add, stride, pad, dilation, (int)n->args[6].as.i) : NULL;
     y = dync__quant_rescale(z, y, (int)l.outs, l.factor, 1, l.to);
     return dync__quant_give(z, n, y ? dync__quant_lowered(y, ndim, line) : NULL, l.to);
-}
-
-/* ---- means ----------------------------------------------------------------------------------- */
-
-/* sums of `count` values of x each, into the range of n mean = sx (sums - count zx) / count. */
-static bool dync__quant_average(dync__quantizer *z, const dync__node *n, const dync__qvalue *x,
-                                dync_tensor *sums, int64_t count)
-{
-    dync__qscale to = dync__quant_range(z, dync__quant_last(z, n));
-    double factor = x->s.scale / (to.scale * (double)count);
-    if (x->s.zero && sums) sums = dync_sub(sums, x->s.zero * count);
-    return dync__quant_give(z, n, dync__quant_rescale(z, sums, 1, &factor, 0, to), to);
-}
-
-/* A value that is I8 already, of at most 2^23 elements a sum. 2^23 elements of at most 8 bits are
- * 2^31: the sum stays in I32. NULL: no such value. */
-static const dync__qvalue *dync__quant_had(const dync__quantizer *z, const dync__arg *a,
-                                           int64_t count)
-{
-    if (!dync__quant_is_real(z, a) || count < 1 || count > 1 << 23) return NULL;
-    const dync__qvalue *v = &z->value[a->as.node->index];
-    return v->q ? v : NULL;
-}
-
-/* (self, dim, keepdim, ...) No dims: all. */
-DYNC__FN bool dync__quant_mean(dync__quantizer *z, const dync__node *n)
-{
-    const dync__layout *in = n->args[0].kind == DYNC__A_NODE ? &n->args[0].as.node->info[0].lay
-                                                             : NULL;
-    if (n->op != DYNC__OP_mean || !in || n->args[1].kind != DYNC__A_DIMS) return false;
-    dync_dims d = {n->args[1].n, {0}};
-    int64_t count = 1;
-    for (int i = 0; i < d.n; i++) {
-        d.d[i] = n->args[1].as.dims[i];
-        count *= in->shape[d.d[i] < 0 ? d.d[i] + in->ndim : d.d[i]];
-    }
-    for (int i = 0; d.n == 0 && i < in->ndim; i++) count *= in->shape[i];
-    const dync__qvalue *x = dync__quant_had(z, &n->args[0], count);
-    if (!x || n->info[0].dtype != DYNC_F32) return false;
-    dync_tensor *sums = dync_sum(dync_to_dtype(x->q, DYNC_I32), d, n->args[2].as.i != 0);
-    return dync__quant_average(z, n, x, sums ? dync_to_dtype(sums, DYNC_I32) : NULL, count);
-}
-
-/* Windows of ones: a convolution by channel. */
-static bool dync__quant_window(dync__quantizer *z, const dync__node *n, const dync__qvalue *x,
-                               dync_dims kernel, dync_dims stride, dync_dims pad, int64_t count)
-{
-    static const int64_t one[4] = {1, 1, 1, 1};
-    static const int8_t unit = 1;
-    int ndim = n->info[0].lay.ndim;
-    int64_t channels = n->info[0].lay.shape[ndim - 3];
-    dync_tensor *w = dync__quant_const(z, DYNC_I8, 4, one, &unit),
-                *q = dync__quant_lifted(x->q, ndim, false);
-    w = w ? dync_expand(w, dync_shape(channels, 1, kernel.d[0], kernel.d[1])) : NULL;
-    q = q ? dync__quant_padded(x, q, &pad) : NULL;
-    q = q && w ? dync_int_conv2d(q, w, NULL, stride, pad, dync_shape(1, 1), (int)channels) : NULL;
-    return dync__quant_average(z, n, x, q ? dync__quant_lowered(q, ndim, false) : NULL, count);
-}
-
-/* Every window lies in the padded picture: with ceil_mode the last one may reach beyond. */
-static bool dync__quant_windows_inside(const dync__node *n, dync_dims kernel, dync_dims stride,
-                                       dync_dims pad)
-{
-    const dync__layout *in = &n->args[0].as.node->info[0].lay, *out = &n->info[0].lay;
-    for (int i = 0; i < 2; i++) {
-        int64_t last = (out->shape[out->ndim - 2 + i] - 1) * stride.d[i];
-        if (last + kernel.d[i] > in->shape[in->ndim - 2 + i] + 2 * pad.d[i]) return false;
-    }
-    return true;
-}
-
-/* (self, kernel_size, stride, padding, ceil_mode, count_include_pad) Left to floats: windows that
- * reach beyond the picture, and padding that does not count, as windows then have different
- * counts. */
-DYNC__FN bool dync__quant_avg_pool(dync__quantizer *z, const dync__node *n)
-{
-    if (n->op != DYNC__OP_avg_pool2d || n->args[0].kind != DYNC__A_NODE) return false;
-    dync_dims kernel = dync__quant_pair(&n->args[1], 1, false),
-              pad = dync__quant_pair(&n->args[3], 0, false), stride = kernel;
-    if (n->args[2].n) stride = dync__quant_pair(&n->args[2], 1, false);
-    bool padded = pad.d[0] || pad.d[1];
-    const dync__qvalue *x = dync__quant_had(z, &n->args[0], kernel.d[0] * kernel.d[1]);
-    if (!x || (padded && !n->args[5].as.i)) return false;
-    if (!dync__quant_windows_inside(n, kernel, stride, pad)) return false;
-    return dync__quant_window(z, n, x, kernel, stride, pad, kernel.d[0] * kernel.d[1]);
-}
-
-/* Where the windows are equal and lie side by side. */
-DYNC__FN bool dync__quant_adaptive_pool(dync__quantizer *z, const dync__node *n)
-{
-    if (n->op != DYNC__OP_adaptive_avg_pool2d || n->args[0].kind != DYNC__A_NODE) return false;
-    const dync__layout *in = &n->args[0].as.node->info[0].lay, *out = &n->info[0].lay;
-    int64_t h = in->shape[in->ndim - 2], w = in->shape[in->ndim - 1],
-            oh = out->shape[out->ndim - 2], ow = out->shape[out->ndim - 1];
-    if (oh < 1 || ow < 1 || h % oh || w % ow) return false;
-    const dync__qvalue *x = dync__quant_had(z, &n->args[0], h / oh * (w / ow));
-    dync_dims kernel = dync_shape(h / oh, w / ow);
-    return x &&
-           dync__quant_window(z, n, x, kernel, kernel, dync_shape(0, 0), kernel.d[0] * kernel.d[1]);
 }
 
 /* ---- lookups --------------------------------------------------------------------------------- */

@@ -56,6 +56,35 @@ DYNC__FN bool dync__quant_moves(dync__quantizer *z, const dync__node *n)
     return z->status != DYNC_OK || dync__quant_give(z, n, dync__handle(out.as.t), x->s);
 }
 
+/* (self, pad, value) Zeros around a value are its zero point; others need a range of their own. */
+DYNC__FN bool dync__quant_pad(dync__quantizer *z, const dync__node *n)
+{
+    const dync__qvalue *x = n->op == DYNC__OP_pad ? dync__quant_have(z, &n->args[0]) : NULL;
+    const dync__arg *pad = &n->args[1], *value = &n->args[2];
+    if (!x || pad->kind != DYNC__A_DIMS || value->kind == DYNC__A_NODE) return false;
+    if (value->kind != DYNC__A_NONE &&
+        (value->kind == DYNC__A_TENSOR || dync__arg_number(value) != 0))
+        return false;
+    dync_dims d = {pad->n, {0}};
+    for (int i = 0; i < d.n; i++) d.d[i] = pad->as.dims[i];
+    return dync__quant_give(z, n, dync_pad(x->q, d, x->s.zero), x->s);
+}
+
+/* (self, dim, keepdim) Where the greatest is: I8 values are ordered as what they stand for, and
+ * equal where that is. */
+DYNC__FN bool dync__quant_places(dync__quantizer *z, const dync__node *n)
+{
+    bool arg = n->op == DYNC__OP_argmax || n->op == DYNC__OP_argmin;
+    const dync__qvalue *x = arg ? dync__quant_have(z, &n->args[0]) : NULL;
+    if (!x) return false;
+    dync__arg args[DYNC__MAX_ARGS];
+    for (int i = 1; i < n->nargs; i++) args[i] = n->args[i];
+    args[0] = dync__arg_t(dync__open(x->q));
+    z->status = dync__quant_call(z, n, args, &z->value[n->index].arg);
+    z->report.layers++;
+    return true;
+}
+
 /* ---- sums, products, lists ------------------------------------------------------------------- */
 
 /* Both operands as I8, if one of them is and the other is a value or a constant. True with

@@ -1,14 +1,17 @@
 #!/bin/sh
-# tests/embed/boards.sh folder: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what must work
-# on a chip, with what it takes of the buffer and the stack; boards/products.c: products as DYNC_SMALL makes them; on
-# riscv32, which has neither doubles nor FMA, no_f64.c under DYNC_NO_F64.
+# tests/embed/boards.sh folder networks: boards/main.c on the host and on an emulated Cortex-M4, M7 and riscv32: what
+# must work on a chip, with what it takes of the buffer and the stack; boards/products.c: products as DYNC_SMALL makes
+# them; on riscv32, which has neither doubles nor FMA, no_f64.c under DYNC_NO_F64; exported networks, which the program
+# `networks` of networks.c writes.
 # CHIPS="m7": only these. Ends with "N passed, N failed, N skipped".
-out=${1:-build/boards}
+out=${1:-build/boards} networks=${2:-build/boards/nets}
 here=tests/embed
 : "${CC:=cc}"
 flags="-std=gnu11 -Wall -Wextra -Os -ffunction-sections -fdata-sections -DDYNC_SMALL -I. -I$here/cortex_m4"
 mkdir -p "$out"
 passed=0 failed=0 skipped=0
+rm -rf "$out/networks" && mkdir "$out/networks" && "$networks" "$out/networks" ||
+    { echo "FAIL $networks"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 
 host() {
     $CC $flags -c $here/flash/library.c -o "$out/host.o" || return 1
@@ -36,9 +39,16 @@ board() {
     ${prefix}gcc $flags $cpu $here/boards/products.c "$out/$1.o" $link -o "$out/$1_products.elf" || return 1
     machine="$machine -display none -monitor none -serial none -semihosting-config enable=on,target=native -kernel"
     timeout 300 $machine "$out/$1_products.elf" || { echo "products: exit status $?"; return 1; }
+    exported $1 || return 1
     [ $1 = ${NO_F64:-rv32imac} ] && { no_f64 $1 || return 1; }
     timeout 300 $machine "$out/$1.elf" > "$out/$1.out" 2>&1 || { echo "exit status $?"; cat "$out/$1.out"; return 1; }
     tr -d '\r' < "$out/$1.out" | sed "s/^/$1 /"
+}
+
+exported() {
+    ${prefix}gcc -std=c99 -Wall -Wextra -Werror -Os -ffp-contract=off -ffunction-sections -fdata-sections $cpu -I$here/cortex_m4 \
+        "$out"/networks/*.c $link -o "$out/$1_networks.elf" || return 1
+    timeout 300 $machine "$out/$1_networks.elf" || { echo "networks: exit status $?"; return 1; }
 }
 
 no_f64() {

@@ -69,12 +69,26 @@ static dync_tensor *padded_means(dync_tensor *x)
     return dync_avg_pool2d(y, dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), false, true);
 }
 /* ceil_mode: the windows of the first pool are what they are without it, one of the second reaches
- * beyond the picture. */
+ * beyond the picture and counts less. */
 static dync_tensor *ceiled(dync_tensor *x)
 {
     dync_tensor *y = conv(x, 2, 1, 1, 1);
     y = dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), true, true);
     return dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0), true, true);
+}
+static dync_tensor *uncounted(dync_tensor *x)
+{
+    dync_tensor *y = conv(x, 2, 1, 0, 1);
+    y = dync_avg_pool2d(y, dync_shape(2, 3), dync_shape(1, 2), dync_shape(1, 1), true, false);
+    return dync_adaptive_avg_pool2d(y, dync_shape(4, 2));
+}
+static dync_tensor *enlarged(dync_tensor *x)
+{
+    dync_tensor *y = dync_conv_transpose2d(x, weight[7], bias[5], dync_shape(2, 1),
+                                           dync_shape(1, 0), dync_shape(1, 0), 2, dync_shape(1, 2));
+    y = dync_batch_norm(y, bias[10], bias[5], bias[5], bias[10], false, 0.1, 1e-5);
+    y = dync_pad(dync_relu(y), dync_shape(1, 0, 0, 2), DYNC_V(0));
+    return dync_sum(y, dync_shape(3), false);
 }
 static dync_tensor *words(dync_tensor *at)
 {
@@ -119,7 +133,9 @@ static const struct model {
     {"chances", chances, 2, 3, 0, 20, 0.9},
     {"joined", joined, 4, 5, 0, 30, 0.9},
     {"padded_means", padded_means, 4, 2, 0, 30, 0.9},
-    {"ceiled", ceiled, 4, 2, 1, 28, 0.9},
+    {"ceiled", ceiled, 4, 3, 0, 30, 0.9},
+    {"uncounted", uncounted, 4, 3, 0, 30, 0.9},
+    {"enlarged", enlarged, 4, 3, 0, 30, 0.9},
     {"words", words, 1, 3, 0, 30, 0.9},
     {"in_place", in_place, 2, 5, 0, 30, 0.9},
     {"island", island, 2, 2, 1, 28, 0.9},
@@ -140,6 +156,8 @@ static void weights(void)
     weight[6] = scaled(dync_shape(6, 2, 5), 0.3);
     bias[6] = dync_add(dync_rand(dync_shape(6)), 0.5), bias[7] = scaled(dync_shape(6), 0.2);
     bias[8] = scaled(dync_shape(6), 0.2), bias[9] = dync_add(dync_rand(dync_shape(6)), 0.5);
+    weight[7] = scaled(dync_shape(2, 1, 3, 3), 0.4),
+    bias[10] = dync_add(dync_rand(dync_shape(2)), 1);
     table = scaled(dync_shape(20, 12), 1);
     numbers = dync_contiguous(dync_t(weight[1]));
 }
