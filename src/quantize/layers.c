@@ -98,7 +98,7 @@ DYNC__FN dync_status dync__quant_weights(dync__quantizer *z, dync__qlayer *l, in
             most = DYNC__MAX(most, fabs(w[i]));
             if (!(fabs(w[i]) <= DBL_MAX)) most = HUGE_VAL;
         }
-        if (most <= DBL_MIN && !l->phases) dync__quant_dead_channel(z, l, o);
+        if (most <= DBL_MIN && !l->spread) dync__quant_dead_channel(z, l, o);
         if (most > DBL_MAX)
             return dync__fail(DYNC_ERR_VALUE,
                               "dync_quantize_program: channel %lld of the weights of %s (%s:%d) is "
@@ -131,7 +131,7 @@ DYNC__FN dync_status dync__quant_layer(dync__quantizer *z, dync__qlayer *l, cons
     if (!l->x) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     l->end = dync__quant_last(z, l->end);
     l->to = dync__quant_range(z, l->end);
-    if (l->phases && !dync__quant_spread(z, l)) return DYNC_ERR_MEMORY;
+    if (l->spread && !l->spread(z, l, l->user)) return DYNC_ERR_MEMORY;
     return dync__quant_weights(z, l, ndim, shape);
 }
 

@@ -121,8 +121,11 @@ typedef struct dync__qlayer {
     const dync__qvalue *x;
     dync__qscale to;
     double *factor;
-    dync_tensor *q, *add;               /* I8 weights of the shape given, I32 bias */
-    const struct dync__qphases *phases; /* of a transposed convolution; else NULL */
+    dync_tensor *q, *add; /* I8 weights of the shape given, I32 bias */
+    /* of a transposed convolution, else NULL: the layer of `outs` channels becomes one of their
+     * phases. false: no memory */
+    bool (*spread)(struct dync__quantizer *, struct dync__qlayer *, const void *user);
+    const void *user;
 } dync__qlayer;
 
 /* The layer's arguments: x, and the weight [N, K], or [K, N] where columns. */
@@ -142,7 +145,7 @@ DYNC__FN double *dync__quant_transposed(dync__quantizer *, const double *in, int
 /* q, add, factor of a layer that has the rest; ndim, shape: how the I8 weights are stored */
 DYNC__FN dync_status dync__quant_weights(dync__quantizer *, dync__qlayer *, int ndim,
                                          const int64_t *shape);
-/* Fills all but node, outs, ins, weight, bias, phases. ndim, shape: how the I8 weights are stored. */
+/* Fills all but node, outs, ins, weight, bias, spread, user. ndim, shape: how the I8 weights are stored. */
 DYNC__FN dync_status dync__quant_layer(dync__quantizer *, dync__qlayer *, const dync__arg *x,
                                        int ndim, const int64_t *shape);
 /* Two numbers of a window: the last one is along the rows of a picture. line: of conv1d, whose
@@ -151,8 +154,6 @@ DYNC__FN dync_dims dync__quant_pair(const dync__arg *, int64_t otherwise, bool l
 /* A picture of rank 4: of [C, H, W], or of a line [N, C, L]; and back. */
 DYNC__FN dync_tensor *dync__quant_lifted(dync_tensor *q, int ndim, bool line);
 DYNC__FN dync_tensor *dync__quant_lowered(dync_tensor *q, int ndim, bool line);
-/* transposed.c: a layer of channels becomes one of their phases; false: no memory */
-DYNC__FN bool dync__quant_spread(dync__quantizer *, dync__qlayer *);
 /* pointwise.c table[at] of a table [n, 1]; NULL passes. */
 DYNC__FN dync_tensor *dync__quant_look(dync_tensor *table, dync_tensor *at);
 

@@ -70,11 +70,10 @@ static void dync__quant_spread_channel(const dync__qphases *p, const double *w, 
             }
 }
 
-/* A layer of `outs` channels becomes one of their phases. Called by dync__quant_layer, after a norm
- * was folded. False: no memory. */
-DYNC__FN bool dync__quant_spread(dync__quantizer *z, dync__qlayer *l)
+/* spread of such a layer, called after a norm was folded into its weights */
+static bool dync__quant_spread(dync__quantizer *z, dync__qlayer *l, const void *user)
 {
-    const dync__qphases *p = l->phases;
+    const dync__qphases *p = user;
     int64_t phases = p->stride[0] * p->stride[1], ins = p->ins * p->taps[0] * p->taps[1];
     double *w = dync__arena_alloc(&z->arena, (size_t)(l->outs * phases * ins) * sizeof *w),
            *b = dync__arena_alloc(&z->arena, (size_t)(l->outs * phases) * sizeof *b);
@@ -128,7 +127,7 @@ DYNC__FN bool dync__quant_conv_transposed(dync__quantizer *z, const dync__node *
     const int64_t *size = n->info[0].lay.shape + ndim - 2;
     int64_t shape[4] = {p.outs * p.stride[0] * p.stride[1], p.ins, p.taps[0], p.taps[1]};
     dync__qlayer l = {.node = n, .outs = p.outs, .ins = p.ins * p.window[0] * p.window[1]};
-    l.phases = &p;
+    l.spread = dync__quant_spread, l.user = &p;
     l.weight = dync__quant_turned(z, &p, dync__quant_numbers(z, w));
     l.bias = b ? dync__quant_numbers(z, b) : NULL;
     z->status = dync__quant_layer(z, &l, &n->args[0], 4, shape);
