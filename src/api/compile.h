@@ -177,8 +177,13 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options);
 #if defined(DYNC_SMALL)
-/* A small program that names no backend links no other than inductor, and one that compiles whole
- * graphs only not what follows calls with breaks: the compiler sees the options in the call. */
+/* A small program that names no backend links no other than inductor, one that has no text of
+ * options not what reads them, and one that compiles whole graphs only not what follows calls with
+ * breaks: the compiler sees the options in the call. */
+DYNC_ALWAYS_INLINE bool dync__compile_plain(const dync_compile_options *o)
+{
+    return !o->backend && !o->options && !o->repro_after;
+}
 DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
                                             dync_compile_options options);
 DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
@@ -186,9 +191,9 @@ DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_n
 DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const char *fn_name,
                                                        dync_compile_options options)
 {
-    return options.backend     ? dync_compile_opt(callee, fn_name, options)
-           : options.fullgraph ? dync__compile_whole(callee, fn_name, options)
-                               : dync__compile_usual(callee, fn_name, options);
+    return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
+           : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
+                                          : dync__compile_usual(callee, fn_name, options);
 }
 #define DYNC__COMPILE dync__compile_chosen
 #else
@@ -389,10 +394,10 @@ DYNC_API void dync__module_compile_usual(dync_module *m, const char *name,
 DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *name,
                                                     dync_compile_options options)
 {
-    if (options.backend)
-        dync_module_compile_opt(m, name, options);
-    else
+    if (dync__compile_plain(&options))
         dync__module_compile_usual(m, name, options);
+    else
+        dync_module_compile_opt(m, name, options);
 }
 #define DYNC__MODULE_COMPILE dync__module_compile_chosen
 #else

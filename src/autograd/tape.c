@@ -133,7 +133,7 @@ static dync_status dync__opnode_collect(const dync__grad *g, dync__tensor **grad
 
 DYNC__RARE static dync_status dync__opnode_no_rule(const dync__opsave *save)
 {
-    if (!strstr(save->call.row->name, "::"))
+    if (!dync__find(save->call.row->name, "::"))
         return dync__fail(DYNC_ERR_AUTOGRAD, "derivative for %s is not implemented",
                           save->call.row->name);
     return dync__fail(DYNC_ERR_AUTOGRAD,

@@ -52,6 +52,8 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
                                          bool others, dync__options *out);
 /* Those of one of the library's backends, by its compile function. Of no other are they asked; its
  * options are the default then. */
+/* From now on options are read; without, in a small program, each has its default. */
+DYNC__FN void dync__backend_options_use(void);
 DYNC__FN dync_status dync__backend_options(dync__backend_fn, const char *options,
                                            dync__options *out);
 /* explain.c: a line about a graph that is being compiled, for dync_explain_backend; does nothing

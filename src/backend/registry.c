@@ -26,6 +26,7 @@ static const dync__backend_row *dync__backend_used = &dync__backend_usual;
 static int dync__n_backends_used = 1;
 static void dync__backend_use_all(void)
 {
+    dync__backend_options_use();
     dync__backend_used = dync__backend_rows;
     dync__n_backends_used = DYNC__COUNT_OF(dync__backend_rows);
 }
@@ -311,8 +312,8 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
     return DYNC_OK;
 }
 
-DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options,
-                                           dync__options *out)
+static dync_status dync__backend_options_read(dync__backend_fn compile, const char *options,
+                                              dync__options *out)
 {
     for (int i = 0; i < dync__n_backends_used; i++) {
         const dync__backend_row *row = &dync__backend_used[i];
@@ -321,4 +322,28 @@ DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char 
     }
     *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     return DYNC_OK;
+}
+
+/* A small program reads options from the first call on that may have some. */
+#if defined(DYNC_SMALL)
+static dync_status (*dync__backend_options_used)(dync__backend_fn, const char *, dync__options *);
+DYNC__FN void dync__backend_options_use(void)
+{
+    dync__backend_options_used = dync__backend_options_read;
+}
+#else
+#define dync__backend_options_used dync__backend_options_read
+DYNC__FN void dync__backend_options_use(void) {}
+#endif
+DYNC__FN dync_status dync__backend_options(dync__backend_fn compile, const char *options,
+                                           dync__options *out)
+{
+#if defined(DYNC_SMALL)
+    if (!dync__backend_options_used) {
+        *out = (dync__options)DYNC__OPTIONS_DEFAULT;
+        out->text = "";
+        return DYNC_OK;
+    }
+#endif
+    return dync__backend_options_used(compile, options, out);
 }

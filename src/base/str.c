@@ -329,3 +329,11 @@ DYNC__FN int dync__format(char *out, size_t cap, const char *fmt, ...)
     va_end(args);
     return n;
 }
+
+DYNC__FN const char *dync__find(const char *s, const char *what)
+{
+    size_t n = strlen(what);
+    for (; *s; s++)
+        if (strncmp(s, what, n) == 0) return s;
+    return n ? NULL : s;
+}

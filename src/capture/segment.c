@@ -207,7 +207,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
     uint64_t start = dync__now_ns();
     dync_status status = dync__graph_check_after(DYNC__PASS_capture, taken, false);
-    if (status == DYNC_OK) status = dync__graph_check(taken);
+    if (status == DYNC_OK && !DYNC__SMALLER(true, false)) status = dync__graph_check(taken);
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
     dync_scope_end(&scope);

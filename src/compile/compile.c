@@ -108,14 +108,23 @@ static dync_status dync__compile_check(const dync_callee *callee, const char *fn
     return dync__backend_options(backend->compile, o->options, &parsed);
 }
 
-/* by_name: dync_lookup_backend, or NULL where the caller knows that no backend is named. */
-typedef const dync_backend *(*dync__backend_by_name)(const char *name);
+/* What reads the texts among the options; NULL where the caller knows that there are none. */
+typedef struct dync__compile_texts {
+    const dync_backend *(*backend)(const char *name);
+    bool (*repro_after)(const char *text, int *after);
+} dync__compile_texts;
+static const dync__compile_texts *dync__compile_read(void)
+{
+    static const dync__compile_texts texts = {dync_lookup_backend, dync__repro_after_parse};
+    dync__backend_options_use();
+    return &texts;
+}
 
 /* Everything is checked before anything is made. Hooks are installed here and not at start, so that
  * a program which never compiles links none of it. NULL + error. */
 static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name,
                                           dync_compile_options options,
-                                          dync__backend_by_name by_name)
+                                          const dync__compile_texts *texts)
 {
     if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
@@ -126,7 +135,7 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
         callee = inner->callee;
     }
     const dync_backend *backend = options.backend_object;
-    if (!backend && options.backend && !(backend = by_name(options.backend))) return NULL;
+    if (!backend && options.backend && !(backend = texts->backend(options.backend))) return NULL;
     if (!backend) backend = dync__backend_default();
     if (!backend->compile) {
         dync__fail(DYNC_ERR_VALUE, "dync_compile: backend '%s' has no compile function",
@@ -147,8 +156,8 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
         return NULL;
     }
     if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
-    int after;
-    if (!dync__repro_after_parse(options.repro_after, &after) || options.repro_level < 0 ||
+    int after = 0;
+    if ((texts && !texts->repro_after(options.repro_after, &after)) || options.repro_level < 0 ||
         options.repro_level > 4) {
         dync__fail(DYNC_ERR_VALUE,
                    "dync_compile: repro_after is '%s' and repro_level %d, "
@@ -173,12 +182,12 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
 /* Errors name the place of the dync_compile call. */
 static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
                                        const dync_compile_options *options,
-                                       dync__backend_by_name by_name)
+                                       const dync__compile_texts *texts)
 {
     dync_loc outer = dync__tls.at;
     if (options->at_.file) dync__tls.at = options->at_;
     dync_compiled *handle =
-        dync__compiled_handle(dync__compile_make(callee, fn_name, *options, by_name));
+        dync__compiled_handle(dync__compile_make(callee, fn_name, *options, texts));
     dync__tls.at = outer;
     return handle;
 }
@@ -186,7 +195,7 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
                                          dync_compile_options options)
 {
     dync__scripts_install();
-    return dync__compile_at(callee, fn_name, &options, dync_lookup_backend);
+    return dync__compile_at(callee, fn_name, &options, dync__compile_read());
 }
 #if defined(DYNC_SMALL)
 DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
@@ -207,14 +216,14 @@ DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_n
 
 /* A module compiled again loses its entries. */
 static void dync__compile_module(dync_module *handle, const char *name,
-                                 dync_compile_options options, dync__backend_by_name by_name)
+                                 dync_compile_options options, const dync__compile_texts *texts)
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
     dync__scripts_install();
     if (!m) return;
     if (!options.args && !m->args) options.args = "x";
     dync__compiled *f =
-        dync__compiled_peek(dync__compile_at(dync_fnm(handle), name, &options, by_name));
+        dync__compiled_peek(dync__compile_at(dync_fnm(handle), name, &options, texts));
     if (!f) return;
     dync__compiled_free(m->compiled);
     m->compiled = f;
@@ -222,7 +231,7 @@ static void dync__compile_module(dync_module *handle, const char *name,
 DYNC_API void dync_module_compile_opt(dync_module *handle, const char *name,
                                       dync_compile_options options)
 {
-    dync__compile_module(handle, name, options, dync_lookup_backend);
+    dync__compile_module(handle, name, options, dync__compile_read());
 }
 #if defined(DYNC_SMALL)
 DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,

@@ -79,7 +79,7 @@ DYNC_API dync_status dync_op_register(const char *name, const char *schema, dync
         return dync__fail(DYNC_ERR_VALUE, "dync_op_register: expected "
                                           "a name, a schema and an "
                                           "implementation");
-    const char *colons = strstr(name, "::");
+    const char *colons = dync__find(name, "::");
     bool named = colons && dync__is_name(name, (size_t)(colons - name)) &&
                  dync__is_name(colons + 2, strlen(colons + 2));
     if (!named || schema[0] != '(')

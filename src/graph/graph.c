@@ -193,7 +193,7 @@ static bool dync__node_set_args(dync__node *node, int nargs, const dync__arg *ar
  * it, a name. */
 static const char *dync__op_target(dync__arena *arena, const char *name)
 {
-    const char *colons = name ? strstr(name, "::") : NULL;
+    const char *colons = name ? dync__find(name, "::") : NULL;
     bool fits = colons && dync__is_name(name, (size_t)(colons - name)) &&
                 dync__is_name(colons + 2, strlen(colons + 2));
     return fits ? dync__arena_strdup(arena, name) : dync__name_clean(arena, name);
@@ -207,7 +207,8 @@ DYNC__FN dync__node *dync__graph_call(dync__graph *g, int op, int nargs, const d
     const dync__op_row *row = op >= 0 ? dync__op_info(op) : NULL;
     bool is_method = row && row->fx && row->fx[0] == '.';
     const char *op_name = row ? row->name : name_hint;
-    const char *colons = !name_hint && row ? strstr(row->name, "::") : NULL; /* mylib::foo: foo */
+    const char *colons = !name_hint && row ? dync__find(row->name, "::")
+                                           : NULL; /* mylib::foo: foo */
     dync__node *node = dync__graph_insert(g, g ? g->node.n : 0,
                                           is_method ? DYNC__N_CALL_METHOD : DYNC__N_CALL_FUNCTION,
                                           name_hint ? name_hint

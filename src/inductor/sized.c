@@ -135,7 +135,7 @@ static dync_status dync__class_plain(dync__inductor_sized *s, const bool *used,
 static int dync__class_ones(const char *text)
 {
     int n = 0;
-    for (const char *p = text; (p = strstr(p, "<1")) != NULL; p += 2)
+    for (const char *p = text; (p = dync__find(p, "<1")) != NULL; p += 2)
         if (p[2] == ',' || p[2] == ' ') n++;
     return n;
 }

@@ -56,7 +56,7 @@ static dync__worst dync__worst_arg(const dync__arg *a)
 /* What it gives is not computed: memory as it was found. */
 static bool dync__anomaly_uninitialised(const dync__opcall *call)
 {
-    return strstr(call->row->name, "empty") != NULL;
+    return dync__find(call->row->name, "empty") != NULL;
 }
 
 /* dispatch: what would have been called. An operator is blamed only where its result is worse than

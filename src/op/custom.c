@@ -224,7 +224,7 @@ static const char *dync__custom_result_type(const char *p)
  * else. */
 static int dync__custom_nout(const char *schema)
 {
-    const char *p = strstr(schema, "->");
+    const char *p = dync__find(schema, "->");
     int n = 0;
     if (!p) return 1;
     p += 2 + strspn(p + 2, " ");
@@ -245,7 +245,7 @@ static int dync__custom_nout(const char *schema)
 static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
                                      const char *doc)
 {
-    const char *colons = strstr(name, "::");
+    const char *colons = dync__find(name, "::");
     dync__str fx = {0};
     dync__str_addf(&fx, "torch.ops.%.*s.%s", (int)(colons - name), name, colons + 2);
     c->name = dync__strdup(name);

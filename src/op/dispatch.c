@@ -107,7 +107,7 @@ static dync_status dync__dispatch_profiled(dync__opcall *call)
     uint64_t seq = dync__tls.seq;
     dync__dispatch_shapes(&shapes, call);
     dync__profiled event = dync__profile_begin(
-        strstr(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
+        dync__find(call->row->name, "::") ? "" : "aten::", call->row->name, dync__str_get(&shapes));
     dync_status status = dync__dispatch_tape(call);
     dync__profile_end(&event, dync__tls.seq != seq ? (int64_t)seq : -1, -1);
     dync__str_free(&shapes);

@@ -89,7 +89,8 @@ DYNC__FN int dync__csource_weight(dync__csource *c, int i)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Words of C and C++ that are no names. */
+/* Words of C and C++ that are no names, and what headers or compilers have as macros: the file's
+ * own header may follow any. */
 static const char dync__csource_words[] =
     " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl "
     "const constexpr const_cast continue decltype default delete do double dynamic_cast else enum "
@@ -97,12 +98,21 @@ static const char dync__csource_words[] =
     "noexcept not not_eq nullptr operator or or_eq private protected public register "
     "reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct "
     "switch template this thread_local throw true try typedef typeid typename union unsigned using "
-    "virtual void volatile wchar_t while xor xor_eq arena state NAN INFINITY INT64_MIN INT32_MIN ";
+    "virtual void volatile wchar_t while xor xor_eq arena state NAN INFINITY NULL EOF I PI errno "
+    "stdin stdout stderr linux unix i386 typeof typeof_unqual SIZE_MAX _Bool ";
+static const char dync__csource_prefixes[] = "M_ FP_ MATH_ HUGE_VAL INT8 INT16 INT32 INT64 UINT __ "
+                                             "INT_ UINT_ CHAR_ DYNC_";
 
 DYNC__FN const char *dync__csource_word(dync__csource *c, const char *want)
 {
     char word[128];
+    bool taken = false;
     dync__format(word, sizeof word, " %s ", want);
-    return strstr(dync__csource_words, word) ? dync__arena_printf(&c->names, "%s_", want)
-                                             : dync__arena_strdup(&c->names, want);
+    for (const char *p = dync__csource_prefixes; *p && !taken; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        taken = strncmp(want, p, n) == 0;
+        p += n;
+    }
+    return taken || strstr(dync__csource_words, word) ? dync__arena_printf(&c->names, "%s_", want)
+                                                      : dync__arena_strdup(&c->names, want);
 }

@@ -201,9 +201,9 @@ DYNC__FN dync_status dync__csource_test(const dync__csource *c, dync__str *s)
     dync_status status = dync__csource_examples(c, inputs, before, &arena, &out);
     if (status == DYNC_OK)
         dync__str_addf(s,
-                       "\n/* cc -D%s_MAIN this.c -lm && ./a.out */\n#ifdef %s_MAIN\n"
-                       "#define %s_SELF_TEST\n#endif\n#ifdef %s_SELF_TEST\n",
-                       c->upper, c->upper, c->upper, c->upper);
+                       "\n/* cc -D%s_MAIN this.c -lm && ./a.out */\n#if defined(%s_MAIN) || "
+                       "defined(%s_SELF_TEST)\n",
+                       c->upper, c->upper, c->upper);
     for (int i = 0; i < c->aot.n_inputs && status == DYNC_OK; i++) {
         dync__tensor *x = inputs[i].as.t, *was = before[i] ? before[i] : x;
         dync__format(name, sizeof name, "example%d", i);

@@ -24,6 +24,27 @@ DYNC__BUSY static int dync__life_compare(const void *a, const void *b)
 }
 static int dync__life_compare_own(const void *a, const void *b) { return dync__life_order(a, b); }
 
+#if defined(DYNC_SMALL)
+/* Of few, and of no C library that sorts more than it has to. */
+static void dync__sort_lives(void *lives, size_t n, size_t size,
+                             int (*compare)(const void *, const void *))
+{
+    unsigned char *at = lives, *x, *y;
+    for (size_t gap = n / 2; gap > 0; gap /= 2)
+        for (size_t i = gap; i < n; i++)
+            for (size_t k = i; k >= gap; k -= gap) {
+                x = at + (k - gap) * size, y = at + k * size;
+                if (compare(x, y) <= 0) break;
+                for (size_t b = 0; b < size; b++) {
+                    unsigned char byte = x[b];
+                    x[b] = y[b], y[b] = byte;
+                }
+            }
+}
+#else
+#define dync__sort_lives qsort
+#endif
+
 /* Puts x at the lowest offset at which it fits among the n placed ones, which are sorted by offset;
  * one pass, so that thousands alive at once cost no more than the square of their number. */
 DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *x)
@@ -50,7 +71,7 @@ DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *
 DYNC__FN void dync__memplan_sort(dync__life *life, int n)
 {
     for (int i = 0; i < n; i++) life[i].bytes = dync__align_up(life[i].bytes);
-    qsort(life, (size_t)n, sizeof *life, dync__life_compare_own);
+    dync__sort_lives(life, (size_t)n, sizeof *life, dync__life_compare_own);
 }
 
 DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n,
@@ -68,7 +89,7 @@ DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *li
         }
     bool sorted = true;
     for (int i = 1; i < used && sorted; i++) sorted = dync__life_order(order[i - 1], order[i]) < 0;
-    if (!sorted) qsort(order, (size_t)used, sizeof *order, dync__life_compare);
+    if (!sorted) dync__sort_lives(order, (size_t)used, sizeof *order, dync__life_compare);
     for (int i = 0; i < used; i++) {
         dync__life_place(placed, i, order[i]);
         if (order[i]->offset + order[i]->bytes > *total)

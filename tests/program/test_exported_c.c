@@ -223,7 +223,11 @@ TEST(interface)
 
 static dync_tensor *clash(dync_tensor *x, dync_tensor *y) { return dync_add(x, y); }
 static dync_tensor *clash2(dync_tensor *x, dync_tensor *y) { return dync_sub(x, y); }
-/* Arguments named as sizes would be, as results, as each other in capitals. */
+static dync_tensor *clash3(dync_tensor *x, dync_tensor *y, dync_tensor *z)
+{
+    return dync_mul(dync_add(x, y), z);
+}
+/* Arguments named as sizes would be, as results, as each other in capitals, as macros. */
 TEST(names_that_clash)
 {
     dync_tensor *x = dync_ones(dync_shape(4, 3)), *y = dync_ones(dync_shape(3));
@@ -232,16 +236,23 @@ TEST(names_that_clash)
     dync_program *p = dync_export_values(dync_args(clash, "x, x_dim0"), "", 2,
                                          (dync_value[]){DYNC_V(x), DYNC_V(y)}),
                  *q = dync_export_values(dync_args(clash2, "out, OUT"), "", 2,
-                                         (dync_value[]){DYNC_V(x), DYNC_V(y)});
-    REQUIRE(p && q && save(p, "clash") && save(q, "clash2"));
+                                         (dync_value[]){DYNC_V(x), DYNC_V(y)}),
+                 *r = dync_export_values(dync_args(clash3, "linux, NULL, HUGE_VAL"), "", 3,
+                                         (dync_value[]){DYNC_V(y), DYNC_V(y), DYNC_V(y)});
+    REQUIRE(p && q && r && save(p, "clash") && save(q, "clash2") && save(r, "clash3"));
     dync_program_free(p);
     dync_program_free(q);
+    dync_program_free(r);
     FILE *f = open_file("main.c", "w");
     REQUIRE(f != NULL);
-    fprintf(f, "#include \"clash.h\"\n#include \"clash2.h\"\nint main(void)\n{\n    return "
-               "clash_self_test() || clash2_self_test();\n}\n");
+    fprintf(f,
+            "#include \"clash.h\"\n#include \"clash2.h\"\n#include \"clash3.h\"\nint main(void)\n"
+            "{\n    return clash_self_test() || clash2_self_test() || clash3_self_test();\n}\n");
     fclose(f);
-    if (EXPECT(compile_and_run("-std=c99 -O1 -DCLASH_SELF_TEST -DCLASH2_SELF_TEST", "out.txt")))
+    if (EXPECT(compile_and_run("-std=gnu99 -O1 -DCLASH_SELF_TEST -DCLASH2_SELF_TEST "
+                               "-DCLASH3_SELF_TEST",
+                               "out.txt")) &&
+        EXPECT(in_folder("$cc -DCLASH3_MAIN -DCLASH3_SELF_TEST clash3.c -lm -o alone && ./alone")))
         close_folder();
 }
 
