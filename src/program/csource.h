@@ -27,7 +27,9 @@ typedef struct dync__csource_after {
     int64_t first;         /* the first element that it stores */
     dync__csrc_room room;
     const dync__kcall *pool; /* of convolutions: the maxima that are stored; NULL: all */
-    bool finite;             /* of convolutions: weights are constants, none infinite or NaN */
+    /* of convolutions: weights, or the bias (or there is none), are constants, none infinite or
+     * NaN */
+    bool finite, finite_bias;
 } dync__csource_after;
 
 /* A weight in another order (csource_packs.c): `dense` holds the elements of `of` at `lay`. */

@@ -112,12 +112,29 @@ static void dync__cconv_product_body(const dync__cconv_text *t)
     dync__csource_product_vectors(&p);
 }
 
+/* Does what follows keep the order of values, and NaN? Maxima and minima with numbers do. */
+static bool dync__cconv_keeps_order(const dync__csource_after *after)
+{
+    const dync__kernel *k = after->k;
+    for (int i = 0; k && i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i], *of[2];
+        if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_store) continue;
+        if (in->prim == DYNC__P_load && in->buf == after->in) continue;
+        if (in->prim != DYNC__P_max && in->prim != DYNC__P_min) return false;
+        for (int a = 0; a < 2; a++) of[a] = &k->inst.at[in->arg[a]];
+        if (of[0]->prim != DYNC__P_const_ && of[1]->prim != DYNC__P_const_) return false;
+    }
+    return true;
+}
+
 DYNC__FN void dync__csource_conv(dync__str *s, const dync__kcall *call,
                                  const dync__csource_after *after)
 {
     bool flat;
     dync__cconv_text t = dync__cconv_of(s, call, after, &flat);
     dync__cconv_form form = dync__cconv_form_of(&t, flat);
+    t.late = t.pool && t.y.dtype == DYNC_F32 && after->finite_bias &&
+             dync__cconv_keeps_order(after);
     const char *letters = t.bias ? "xwby" : "xwy";
     t.out = after->pool ? &after->pool->operand[1] : &t.y;
     t.rows = t.out->lay.shape[2];

@@ -128,15 +128,15 @@ static void dync__cconv_channel(const dync__cconv_text *t, int k, char *text, si
         dync__format(text, size, k ? "(o + %d)" : "o", k);
 }
 
-/* The value of place i of channel k. */
-static void dync__cconv_value(const dync__cconv_text *t, int k, int i)
+/* What becomes of a sum: of place i of channel k. */
+static void dync__cconv_value(const dync__cconv_text *t, int k, int i, const char *sum)
 {
-    char value[128], sum[16], o[48], q[48];
+    char value[128], o[48], q[48];
     const char *var[4] = {t->n, o, "r", q};
     long long column = (long long)t->block.column[i];
     dync__cconv_channel(t, k, o, sizeof o);
     dync__format(q, sizeof q, column ? "(q + %lld)" : "q", column);
-    dync__format(sum, sizeof sum, t->lanes ? "t[l]" : "s%d%d", k, i);
+    if (t->lanes) sum = "t[l]";
     if (t->bias)
         dync__format(value, sizeof value, "%s + b[%lld * %s]", sum,
                      (long long)t->bias->lay.stride[0], o);
@@ -181,40 +181,70 @@ static void dync__cconv_place(const dync__cconv_text *t, int k, int64_t column,
     dync__str_add(t->s, "] = ");
 }
 
-/* The lanes of a vector of sums, one by one: t[l] in a loop that is left open. */
-static void dync__cconv_lanes(const dync__cconv_text *t, int depth, int k, int i)
+/* The lanes of a vector, one by one: t[l] in a loop that is left open. */
+static void dync__cconv_lanes(const dync__cconv_text *t, int depth, const char *vector)
 {
     dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "*(#_u%d *)t = s%d%d;\n%*sfor (int l = 0; l < #_n%d; l++) ", t->lanes, k,
-                   i, 4 * depth, "", t->lanes);
+    dync__str_addf(t->s, "*(#_u%d *)t = %s;\n%*sfor (int l = 0; l < #_n%d; l++) ", t->lanes, vector,
+                   4 * depth, "", t->lanes);
+}
+
+/* The greater of sum and maximum, and NaN where one is. */
+static void dync__cconv_greater(const dync__cconv_text *t, int depth, const char *sum,
+                                const char *m)
+{
+    dync__cconv_line(t, depth);
+    if (t->lanes)
+        dync__str_addf(t->s,
+                       "{ const #_i%d g = (%s > %s) | (%s != %s); "
+                       "%s = (#_v%d)((g & (#_i%d)%s) | (~g & (#_i%d)%s)); }\n",
+                       t->lanes, sum, m, sum, sum, m, t->lanes, t->lanes, sum, t->lanes, m);
+    else
+        dync__str_addf(t->s, "if (%s > %s || %s != %s) %s = %s;\n", sum, m, sum, sum, m, sum);
+}
+
+/* Place i of channel k into the maximum of its window. */
+static void dync__cconv_into_maximum(const dync__cconv_text *t, int depth, int k, int i,
+                                     const char *sum)
+{
+    char z[16], m[16];
+    dync__format(z, sizeof z, "z%d%d", k, i);
+    dync__format(m, sizeof m, "m%d%d%s", k, i / t->block.wide, t->lanes && !t->late ? "[l]" : "");
+    if (t->late) {
+        dync__cconv_greater(t, depth, sum, m);
+        return;
+    }
+    if (t->lanes)
+        dync__cconv_lanes(t, depth, sum);
+    else
+        dync__cconv_line(t, depth);
+    dync__str_addf(t->s, "%sconst %s %s = ", t->lanes ? "{ " : "", dync__dtype_c_type(t->y.dtype),
+                   z);
+    dync__cconv_value(t, k, i, sum);
+    dync__str_addf(t->s, t->lanes ? "; " : ";\n%*s", 4 * depth, "");
+    if (t->lanes)
+        dync__str_addf(t->s, "%s = %s > %s || %s != %s ? %s : %s; }\n", m, z, m, z, z, z, m);
+    else
+        dync__str_addf(t->s, "if (%s > %s || %s != %s) %s = %s;\n", z, m, z, z, m, z);
 }
 
 /* Place i of channel k into the result, or into the maximum of its window. */
 static void dync__cconv_store(const dync__cconv_text *t, int depth, int k, int i)
 {
     static const char *const rows[2] = {"r", "q"};
-    char z[16], m[16];
-    const char *lane = t->lanes ? "[l]" : "";
-    if (t->lanes)
-        dync__cconv_lanes(t, depth, k, i);
-    else
-        dync__cconv_line(t, depth);
-    if (!t->pool) {
-        dync__cconv_place(t, k, t->block.column[i], rows);
-        dync__cconv_value(t, k, i);
-        dync__str_add(t->s, ";\n");
+    char sum[16];
+    dync__format(sum, sizeof sum, "s%d%d", k, i);
+    if (t->pool) {
+        dync__cconv_into_maximum(t, depth, k, i, sum);
         return;
     }
-    dync__format(z, sizeof z, "z%d%d", k, i);
-    dync__format(m, sizeof m, "m%d%d%s", k, i / t->block.wide, lane);
-    dync__str_addf(t->s, "%sconst %s %s = ", t->lanes ? "{ " : "", dync__dtype_c_type(t->y.dtype),
-                   z);
-    dync__cconv_value(t, k, i);
-    dync__str_addf(t->s, t->lanes ? "; " : ";\n%*s", 4 * depth, "");
     if (t->lanes)
-        dync__str_addf(t->s, "%s = %s > %s || %s != %s ? %s : %s; }\n", m, z, m, z, z, z, m);
+        dync__cconv_lanes(t, depth, sum);
     else
-        dync__str_addf(t->s, "if (%s > %s || %s != %s) %s = %s;\n", z, m, z, z, m, z);
+        dync__cconv_line(t, depth);
+    dync__cconv_place(t, k, t->block.column[i], rows);
+    dync__cconv_value(t, k, i, sum);
+    dync__str_add(t->s, ";\n");
 }
 
 /* One row of places: sums, then what is done to them. */
@@ -230,7 +260,7 @@ static void dync__cconv_row(const dync__cconv_text *t, int depth)
         dync__str_addf(t->s, t->lanes ? "%ss%d%d = {0}" : "%ss%d%d = 0", i ? ", " : "",
                        i / b->places, i % b->places);
     dync__str_add(t->s, ";\n");
-    if (t->lanes) dync__str_addf(t->s, "%*sfloat t[#_n%d];\n", 4 * depth, "", t->lanes);
+    if (t->lanes && !t->late) dync__str_addf(t->s, "%*sfloat t[#_n%d];\n", 4 * depth, "", t->lanes);
     dync__cconv_rounds(t, depth);
     for (int k = 0; k < b->channels; k++)
         for (int i = 0; i < b->places; i++) dync__cconv_store(t, depth, k, i);
@@ -241,24 +271,50 @@ static void dync__cconv_maxima(const dync__cconv_text *t, int depth)
 {
     const dync__cconv_block *b = &t->block;
     int n = b->channels * b->groups;
-    dync__str_addf(t->s, ";\n%*s%s ", 4 * depth, "", dync__dtype_c_type(t->y.dtype));
+    bool lanes = t->lanes && !t->late;
+    dync__str_addf(t->s, ";\n%*s", 4 * depth, "");
+    if (t->lanes && t->late)
+        dync__str_addf(t->s, "float t[#_n%d];\n%*s#_v%d ", t->lanes, 4 * depth, "", t->lanes);
+    else
+        dync__str_addf(t->s, "%s ", dync__dtype_c_type(t->y.dtype));
     for (int i = 0; i < n; i++) {
         dync__str_addf(t->s, "%sm%d%d", i ? ", " : "", i / b->groups, i % b->groups);
-        if (t->lanes)
+        if (lanes)
             dync__str_addf(t->s, "[#_n%d]", t->lanes);
+        else if (t->lanes)
+            dync__str_addf(t->s, " = (#_v%d){0} - INFINITY", t->lanes);
         else
             dync__str_add(t->s, " = -INFINITY");
     }
-    if (!t->lanes) return;
+    if (!lanes) return;
     dync__str_addf(t->s, ";\n%*sfor (int l = 0; l < #_n%d; l++) ", 4 * depth, "", t->lanes);
     for (int i = 0; i < n; i++) dync__str_addf(t->s, "m%d%d[l] = ", i / b->groups, i % b->groups);
     dync__str_add(t->s, "-INFINITY");
 }
 
+/* The maximum of window g of channel k into the result. */
+static void dync__cconv_store_maximum(const dync__cconv_text *t, int depth, int k, int g)
+{
+    static const char *const rows[2] = {"i", "j"};
+    char m[16];
+    dync__format(m, sizeof m, "m%d%d%s", k, g, t->lanes && !t->late ? "[l]" : "");
+    if (t->lanes && t->late) {
+        dync__cconv_lanes(t, depth, m);
+    } else {
+        dync__cconv_line(t, depth);
+        if (t->lanes) dync__str_addf(t->s, "for (int l = 0; l < #_n%d; l++) ", t->lanes);
+    }
+    dync__cconv_place(t, k, g, rows);
+    if (t->late)
+        dync__cconv_value(t, k, 0, m);
+    else
+        dync__str_add(t->s, m);
+    dync__str_add(t->s, ";\n");
+}
+
 /* A block of places: with pooling its rows, then the maxima. */
 static void dync__cconv_block_text(const dync__cconv_text *t, int depth)
 {
-    static const char *const rows[2] = {"i", "j"};
     const dync__cconv_block *b = &t->block;
     if (!t->pool) {
         dync__cconv_row(t, depth);
@@ -275,12 +331,7 @@ static void dync__cconv_block_text(const dync__cconv_text *t, int depth)
     dync__cconv_line(t, depth);
     dync__str_add(t->s, "}\n");
     for (int k = 0; k < b->channels; k++)
-        for (int g = 0; g < b->groups; g++) {
-            dync__cconv_line(t, depth);
-            if (t->lanes) dync__str_addf(t->s, "for (int l = 0; l < #_n%d; l++) ", t->lanes);
-            dync__cconv_place(t, k, g, rows);
-            dync__str_addf(t->s, t->lanes ? "m%d%d[l];\n" : "m%d%d;\n", k, g);
-        }
+        for (int g = 0; g < b->groups; g++) dync__cconv_store_maximum(t, depth, k, g);
 }
 
 /* Which elements of the row that block number `at` reads exist: [from, to) of its span. */

@@ -27,6 +27,9 @@ typedef struct dync__cconv_text {
     dync__cconv_block block;
     int64_t from, to; /* elements of the row that exist, of the block's span */
     int lanes;        /* 0: channels one by one; else block.channels counts vectors of them */
+    /* maxima are of sums: what is done to a value is done to the greatest of its window, as it
+     * keeps order */
+    bool late;
 } dync__cconv_text;
 
 /* csource_conv_choose.c: the block, in floats one by one and in vectors of output channels */

@@ -141,6 +141,8 @@ static void dync__csource_vector_types(const dync__csource *c, dync__str *s)
                        n);
         dync__str_addf(s, "typedef float %s_v%d __attribute__((vector_size(4 * %s_n%d)));\n", name,
                        n, name, n);
+        dync__str_addf(s, "typedef int32_t %s_i%d __attribute__((vector_size(4 * %s_n%d)));\n",
+                       name, n, name, n);
         dync__str_addf(s,
                        "typedef float %s_u%d __attribute__((vector_size(4 * %s_n%d), aligned(4), "
                        "may_alias)); /* anywhere in memory */\n",

@@ -100,11 +100,11 @@ static void dync__packs_conv(dync__csource *c, dync__csource_unit *u, dync__kcal
     dync__packs_operand(c, u, &call->operand[1], order, status);
 }
 
-/* Are the convolution's weights constants, and none of them infinite or NaN? */
+/* Is the operand a constant, and none of it infinite or NaN? */
 static bool dync__packs_finite(const dync__csource *c, const dync__csource_unit *u,
-                               const dync__kcall *call)
+                               const dync__kcall *call, int operand)
 {
-    const dync__tensor *t = dync__packs_weight(c, u, call->operand[1].slot);
+    const dync__tensor *t = dync__packs_weight(c, u, call->operand[operand].slot);
     bool finite = t && t->dtype == DYNC_F32;
     const float *x = finite ? dync__tensor_data(t) : NULL;
     int64_t n = finite ? dync__csource_span(&t->lay) : 0;
@@ -157,7 +157,8 @@ DYNC__FN dync_status dync__csource_pack(dync__csource *c, dync__csource_unit *u)
         const dync__kcall *call = u->step[i].at.k ? NULL : u->step[i].at.call;
         const dync__csource_after none = {0};
         if (call && dync__kcall_is(call, DYNC__K_conv2d))
-            u->step[i].after.finite = dync__packs_finite(c, u, call);
+            u->step[i].after.finite = dync__packs_finite(c, u, call, 1),
+            u->step[i].after.finite_bias = call->n < 4 || dync__packs_finite(c, u, call, 2);
         DYNC__TRY(dync__packs_call(c, u, &u->step[i].after, &call));
         if (call)
             u->step[i].at.call = (dync__kcall *)(uintptr_t)call; /* the builder's, or a copy */

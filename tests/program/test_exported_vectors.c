@@ -101,4 +101,69 @@ TEST_LONG(many_random_layers)
     check(100, 1, "-std=c11 -O3");
     check(60, 1, "-std=gnu11 -O2 -march=native");
 }
+
+/* ---- maxima of sums -------------------------------------------------------------------------- */
+
+/* A maximum of windows of relu6(sum + bias) is taken of the sums where bias and what follows keep
+ * order: what is no number, or infinite, must come through as it does value by value. */
+static dync_tensor *pooled_weight, *pooled_bias;
+static dync_tensor *pooled(dync_tensor *x)
+{
+    dync_tensor *y = dync_conv2d(x, pooled_weight, pooled_bias, dync_shape(1, 1), dync_shape(1, 1),
+                                 dync_shape(1, 1), 1);
+    return dync_max_pool2d(dync_relu6(y), dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0),
+                           dync_shape(1, 1), false);
+}
+
+static void write_pooled(FILE *f, int number, dync_tensor *x)
+{
+    char name[32];
+    dync_value v = DYNC_V(x);
+    snprintf(name, sizeof name, "pooled%d", number);
+    dync_program *p = dync_export_values(DYNC_FN(pooled), name, 1, &v);
+    EXPECT(p && save(p, name));
+    dync_program_free(p);
+    const float *in = dync_data(x), *out = dync_data(pooled(x));
+    fprintf(f, "#include \"%s.h\"\nstatic void check%d(void)\n{\n    static float y[1][8][3][3];\n",
+            name, number);
+    fprintf(f, "    static float x[36] = {");
+    for (int i = 0; i < 36; i++)
+        fprintf(f, in[i] - in[i] == 0 ? "%af, " : in[i] > 0 ? "INFINITY, " : "-INFINITY, ", in[i]);
+    fprintf(f, "};\n    static const float want[72] = {");
+    for (int i = 0; i < 72; i++) fprintf(f, out[i] == out[i] ? "%af, " : "NAN, ", out[i]);
+    fprintf(
+        f,
+        "};\n    %s_run((void *)x, y);\n    for (int i = 0; i < 72; i++) {\n"
+        "        const float got = (&y[0][0][0][0])[i];\n"
+        "        if (want[i] != want[i] ? got == got : !(fabsf(got - want[i]) < 1e-5f)) bad++;\n"
+        "    }\n}\n",
+        name);
+}
+
+TEST(maxima_of_sums)
+{
+    open_folder("maxima");
+    FILE *f = open_file("main.c", "w");
+    REQUIRE(f != NULL);
+    fprintf(f, "#include <math.h>\nstatic int bad;\n");
+    pooled_weight = dync_randn(dync_shape(8, 1, 3, 3));
+    for (int i = 0; i < 4; i++) {
+        float bias[8] = {0.5f, -1, 0, 2, -0.25f, 1, 0, 3}, in[36];
+        for (int k = 0; k < 36; k++) in[k] = (float)((k * 7) % 11) / 4 - 1;
+        if (i > 0) in[7] = INFINITY, in[20] = -INFINITY; /* both in a window: NaN */
+        if (i == 2) bias[1] = INFINITY, bias[4] = -INFINITY;
+        pooled_bias = i == 3 ? NULL : dync_from(bias, dync_shape(8));
+        write_pooled(f, i, dync_from(in, dync_shape(1, 1, 6, 6)));
+    }
+    fprintf(f,
+            "int main(void)\n{\n    check0(), check1(), check2(), check3();\n    return bad;\n}\n");
+    fclose(f);
+    bool same = true;
+    for (int k = 0; k < WIDTHS; k++) {
+        char flags[64];
+        snprintf(flags, sizeof flags, "-std=c99 -O1 -DDYNC_VECTOR=%d", widths[k]);
+        same = EXPECT(compile_and_run(flags, "out.txt")) && same;
+    }
+    if (same) close_folder();
+}
 TEST_MAIN
