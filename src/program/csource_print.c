@@ -7,6 +7,13 @@
 #include "csource.h"
 DYNC__COLD
 
+/* For machines with vectors alone: what GCC makes for a chip stays what it was. */
+static const char dync__csource_traps[] =
+    "#if defined __GNUC__ && !defined __clang__ && (defined __SSE2__ || defined __aarch64__ || "
+    "defined __VSX__)\n"
+    "/* no result depends on traps: both sides of a choice may be computed, in vectors */\n"
+    "#pragma GCC optimize(\"no-trapping-math\")\n#endif\n";
+
 static void dync__csource_includes(dync__str *s, const char *body)
 {
     static const struct {
@@ -43,6 +50,7 @@ DYNC__FN dync_status dync__csource_print(dync__csource *c, const char *header, d
         dync__str_addf(s,
                        "/* %s, made by dync " DYNC_VERSION ". C99 and later, C++; no malloc. */\n",
                        c->program->name);
+        dync__str_add(s, dync__csource_traps);
         if (header)
             dync__str_addf(s, "#include \"%s\"\n", header);
         else
