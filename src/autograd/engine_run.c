@@ -183,27 +183,30 @@ static void dync__walk_restore(const dync__engine *e)
     dync__grad_off(e->grad_off);
 }
 
+DYNC__RARE DYNC__FN void dync__walk_drop(const dync__walk *w)
+{
+    if (!w->heap) return;
+    for (int i = 0; i < w->n_roots; i++) {
+        dync__gnode_unref(w->root[i].node);
+        dync__unref(w->seed[i]);
+    }
+    for (int i = 0; i < w->n_captures; i++) dync__gnode_unref(w->capture[i].node);
+    dync__free((void *)(uintptr_t)w->root, DYNC__WALK_BYTES(w->n_roots, w->root));
+    dync__free((void *)(uintptr_t)w->seed, DYNC__WALK_BYTES(w->n_roots, w->seed));
+    if (w->capture)
+        dync__free((void *)(uintptr_t)w->capture, DYNC__WALK_BYTES(w->n_captures, w->capture));
+}
+
 /* A hook or a custom function was left: the walk on whose stack nothing stands any more. */
 DYNC__RARE static void dync__walk_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
 {
     dync__engine *e = (dync__engine *)(void *)wait;
-    const dync__walk *w = &e->walk;
     (void)rest;
     if (!quiet)
         dync__warn("a backward was left in a function that it called (by longjmp or an "
                    "exception): gradients that it has not reached are not there");
     dync__walk_restore(e);
-    for (int i = 0; w->heap && i < w->n_roots; i++) {
-        dync__gnode_unref(w->root[i].node);
-        dync__unref(w->seed[i]);
-    }
-    for (int i = 0; w->heap && i < w->n_captures; i++) dync__gnode_unref(w->capture[i].node);
-    if (w->heap) {
-        dync__free((void *)(uintptr_t)w->root, DYNC__WALK_BYTES(w->n_roots, w->root));
-        dync__free((void *)(uintptr_t)w->seed, DYNC__WALK_BYTES(w->n_roots, w->seed));
-        if (w->capture)
-            dync__free((void *)(uintptr_t)w->capture, DYNC__WALK_BYTES(w->n_captures, w->capture));
-    }
+    dync__walk_drop(&e->walk);
     dync__engine_free(e);
 }
 

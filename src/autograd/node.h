@@ -191,6 +191,7 @@ typedef struct dync__walk { /* one walk of the tape */
 } dync__walk;
 #define DYNC__WALK_BYTES(n, array) ((size_t)(n) * sizeof *(array) + 1)
 DYNC__FN dync_status dync__walk_run(const dync__walk *);
+DYNC__FN void dync__walk_drop(const dync__walk *); /* what it has on the heap */
 /* A walk over stand-ins, that compiled autograd records: what would be done to leaves is told to it
  * instead. */
 typedef struct dync__walk_record {

@@ -6,6 +6,7 @@
 #include "../capture/trace.h"
 #include "../backend/backend.h"
 #include "../autograd/node.h"
+#include "../base/leave.h"
 
 enum { DYNC__CA_ENTRIES = 256, DYNC__CA_RECOMPILES = 64, DYNC__CA_DEPTH = 8 };
 /* What a captured backward does with a gradient, in the order of its outputs; ADDED has none. */
@@ -56,8 +57,14 @@ typedef struct dync__ca_shape {
     int64_t *shape, *stride;
     uint8_t order[DYNC_MAX_DIMS];
 } dync__ca_shape;
-typedef struct dync__ca { /* one backward */
-    dync__gvisitor visitor;
+/* One backward, on the heap: a hook may be left for good while capture records it. */
+typedef struct dync__ca {
+    dync__gvisitor visitor; /* first */
+    dync__wait wait;
+    dync__walk own_walk; /* as it was given */
+    struct dync__ca *outer;
+    dync__walk_record *record_before;
+    bool grad_off, substituted;
     dync__walk_record record;
     const dync__walk *walk;
     dync__gnode_list nodes;
@@ -95,6 +102,7 @@ DYNC__FN dync_status dync__ca_collect(dync__ca *);
 DYNC__FN void dync__ca_free(dync__ca *);
 /* ca_body.c: the function that capture records: dync__ca_tls.now walked over its argument */
 DYNC__FN dync_value dync__ca_body(const dync_value *args, int nargs, void *user);
+DYNC__FN void dync__ca_put_back(dync__ca *); /* where its walk was left */
 /* ca_list.c: the backend of an entry (user): hands the graph on with one list of inputs */
 DYNC__FN dync_status dync__ca_compile(dync_graph *, const dync_value *, int, const char *options,
                                       dync_callable *out, void *user);

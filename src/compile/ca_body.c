@@ -145,6 +145,14 @@ static void dync__ca_substitute(dync__ca *c, bool back)
     }
 }
 
+DYNC__FN void dync__ca_put_back(dync__ca *c)
+{
+    if (!c->substituted) return;
+    dync__walk_record_set(c->record_before);
+    dync__ca_substitute(c, true);
+    c->substituted = false;
+}
+
 /* The engine's own walk with a record, so that what it would do to leaves comes here. The nodes are
  * as they were in every case afterwards. */
 static dync_status dync__ca_walk(dync__ca *c)
@@ -159,10 +167,10 @@ static dync_status dync__ca_walk(dync__ca *c)
     w.retain_graph = true;
     w.heap = false;
     dync__ca_substitute(c, false);
-    dync__walk_record *before = dync__walk_record_set(&c->record);
+    c->substituted = true;
+    c->record_before = dync__walk_record_set(&c->record);
     dync_status status = dync__walk_run(&w);
-    dync__walk_record_set(before);
-    dync__ca_substitute(c, true);
+    dync__ca_put_back(c);
     for (int i = 0; i < w.n_captures && status == DYNC_OK; i++)
         if (w.captured[i]) status = dync__ca_push(c, DYNC__CA_CAPTURE, 0, i, w.captured[i]);
     return status == DYNC_OK && c->failed ? DYNC_ERR_MEMORY : status;

@@ -233,6 +233,13 @@ static dync_status dync__ca_finish(dync__ca *c, dync_value list)
     return status;
 }
 
+static void dync__ca_leave(const dync__ca *c)
+{
+    dync__grad_off(c->grad_off);
+    dync__tls.compiled_autograd = true;
+    dync__ca_tls.now = c->outer;
+}
+
 /* Compiled autograd is off meanwhile, and gradients too: what the function does is no part of a
  * history. */
 static dync_status dync__ca_run(dync__ca *c)
@@ -240,11 +247,11 @@ static dync_status dync__ca_run(dync__ca *c)
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
     dync_value list = dync__list_new(c->input.n);
-    bool off = dync__grad_is_off();
+    c->grad_off = dync__grad_is_off();
     for (int i = 0; list.kind == DYNC_KIND_LIST && i < c->input.n; i++)
         dync__list_set(list, i, dync_v_tensor(dync__handle(c->input.at[i])));
     dync_status status = list.kind == DYNC_KIND_LIST ? DYNC_OK : DYNC_ERR_MEMORY;
-    dync__ca *outer = dync__ca_tls.now;
+    c->outer = dync__ca_tls.now;
     dync__ca_tls.now = c;
     /* a backward inside a hook is walked */
     dync__tls.compiled_autograd = false;
@@ -254,33 +261,51 @@ static dync_status dync__ca_run(dync__ca *c)
                        : DYNC_NONE;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) status = dync_error();
     if (status == DYNC_OK) status = dync__ca_finish(c, r);
-    dync__grad_off(off);
-    dync__tls.compiled_autograd = true;
-    dync__ca_tls.now = outer;
+    dync__ca_leave(c);
     dync_scope_end(&scope);
     return status;
 }
 
+/* A hook was left while the function of c ran or was captured. */
+DYNC__RARE static void dync__ca_unwind(dync__wait *wait, const dync__wait *rest, bool quiet)
+{
+    dync__ca *c = (dync__ca *)(void *)((char *)wait - offsetof(dync__ca, wait));
+    (void)rest, (void)quiet;
+    dync__ca_put_back(c);
+    dync__ca_leave(c);
+    for (int i = 0; i < c->out.n; i++) dync__unref(c->out.at[i]);
+    c->out.n = 0;
+    dync__walk_drop(&c->own_walk);
+    dync__ca_free(c);
+    dync__free(c, sizeof *c);
+}
+
 /* False: walked as if it were off: something in it cannot be captured, or there is nothing to walk.
  * True: *status is the outcome, and captured gradients are set. On failure those are let go. */
-static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
+DYNC__NOINLINE static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
 {
     if (dync__tls.compiling || dync__tls.recording || dync__tls.handler || !dync__ca_tls.depth)
         return false;
-    dync__ca c = {.walk = w};
+    dync__ca *c = dync__calloc(sizeof *c);
     bool handled = false;
+    if (!c) return *status = DYNC_ERR_MEMORY, true;
+    c->own_walk = *w;
+    c->walk = w;
     for (int i = 0; i < w->n_captures; i++) w->captured[i] = NULL;
-    *status = dync__ca_collect(&c);
+    *status = dync__ca_collect(c);
     if (*status != DYNC_OK) {
         handled = true;
-    } else if (c.visitor.opaque || c.input.n > DYNC__MAX_LEAVES) {
+    } else if (c->visitor.opaque || c->input.n > DYNC__MAX_LEAVES) {
         dync__log(DYNC__LOG_aot, "compiled autograd: this backward is walked: %s",
-                  c.visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
-    } else if ((c.entry = dync__ca_find(&c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) !=
+                  c->visitor.opaque ? "a node in it cannot be captured" : "too many saved tensors");
+    } else if ((c->entry = dync__ca_find(c, &dync__ca_tls.backend[dync__ca_tls.depth - 1])) !=
                NULL) {
         handled = true;
-        *status = dync__ca_carry(&c);
-        if (*status == DYNC_OK) *status = dync__ca_run(&c);
+        *status = dync__ca_carry(c);
+        DYNC__WAIT_BEGIN(&c->wait, dync__ca_unwind);
+        c->wait.silent = true;
+        if (*status == DYNC_OK) *status = dync__ca_run(c);
+        dync__wait_end(&c->wait);
     } else if (dync_error() != DYNC_OK) {
         handled = true;
         *status = dync_error();
@@ -289,7 +314,8 @@ static bool dync__ca_intercept(const dync__walk *w, dync_status *status)
         dync__unref(w->captured[i]);
         w->captured[i] = NULL;
     }
-    dync__ca_free(&c);
+    dync__ca_free(c);
+    dync__free(c, sizeof *c);
     return handled;
 }
 
