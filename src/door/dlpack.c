@@ -55,22 +55,25 @@ static dync__tensor *dync__dl_borrow(int device, void *data, int dtype, const dy
 }
 
 /* Sizes and strides as they came; strides below 0 are left to the caller, who copies. */
-static dync_status dync__dl_layout(const dync__dl_tensor *d, dync__layout *lay, bool *backwards)
+static dync_status dync__dl_layout(const dync__dl_tensor *d, dync__layout *lay, int64_t *numel,
+                                   bool *backwards)
 {
     memset(lay, 0, sizeof *lay);
     DYNC__TRY(dync__check_rank(d->ndim));
     if (d->ndim && !d->shape)
         return dync__fail(DYNC_ERR_VALUE, "dync_from_dlpack: %d dimensions without sizes",
                           (int)d->ndim);
-    int64_t numel;
-    DYNC__TRY(dync__numel(d->ndim, d->shape, &numel));
+    DYNC__TRY(dync__numel(d->ndim, d->shape, numel));
     DYNC__TRY(dync__layout_contiguous(lay, d->ndim, d->shape));
     *backwards = false;
-    for (int i = 0; d->strides && numel > 0 && i < d->ndim; i++) {
-        lay->stride[i] = d->shape[i] == 1 && d->strides[i] < 0 ? 1 : d->strides[i];
-        *backwards = *backwards || lay->stride[i] < 0;
+    dync__layout forwards = *lay;
+    for (int i = 0; d->strides && *numel > 0 && i < d->ndim; i++) {
+        int64_t stride = d->shape[i] == 1 && d->strides[i] < 0 ? 1 : d->strides[i];
+        lay->stride[i] = stride;
+        forwards.stride[i] = stride == INT64_MIN ? INT64_MAX : stride < 0 ? -stride : stride;
+        *backwards = *backwards || stride < 0;
     }
-    if (!*backwards && !dync__layout_is_countable(lay))
+    if (!dync__layout_is_countable(&forwards))
         return dync__fail(DYNC_ERR_SHAPE, "dync_from_dlpack: sizes and strides are too large");
     return DYNC_OK;
 }
@@ -99,6 +102,7 @@ static dync__tensor *dync__dl_in(const dync__dl_tensor *d, bool copy, void (*rel
 {
     dync__layout lay;
     bool backwards;
+    int64_t numel;
     int dtype = dync__dl_dtype_from(d->dtype), device = dync__dl_device_from(d);
     if (dtype < 0)
         return dync__fail(DYNC_ERR_DTYPE,
@@ -111,10 +115,10 @@ static dync__tensor *dync__dl_in(const dync__dl_tensor *d, bool copy, void (*rel
                           (int)d->device),
                NULL;
     if (dync__device_known(device) != DYNC_OK) return NULL;
-    if (dync__dl_layout(d, &lay, &backwards) != DYNC_OK) return NULL;
-    int64_t item = dync__dtype_info(dtype)->bytes, numel = 1;
-    for (int i = 0; i < lay.ndim; i++) numel *= lay.shape[i];
-    char *data = numel ? (char *)d->data + d->byte_offset : NULL;
+    if (dync__dl_layout(d, &lay, &numel, &backwards) != DYNC_OK) return NULL;
+    int64_t item = dync__dtype_info(dtype)->bytes;
+    uintptr_t at = (uintptr_t)d->data + (uintptr_t)d->byte_offset; /* an offset may be nonsense */
+    char *data = numel && d->data ? (char *)at : NULL;
     if (numel && (!d->data || (uintptr_t)data % (uintptr_t)item)) {
         dync__fail(DYNC_ERR_VALUE, "dync_from_dlpack: expected data aligned for %s, got %s",
                    dync__dtype_info(dtype)->name, d->data ? "others" : "NULL");
