@@ -101,7 +101,7 @@ static dync__tensor *dync__dl_in(const dync__dl_tensor *d, bool copy, void (*rel
                                  void *owner)
 {
     dync__layout lay;
-    bool backwards;
+    bool backwards = false;
     int64_t numel;
     int dtype = dync__dl_dtype_from(d->dtype), device = dync__dl_device_from(d);
     if (dtype < 0)

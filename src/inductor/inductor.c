@@ -18,8 +18,13 @@ typedef struct dync__inductor_code {
     int64_t *value;
     int n_value;
     int32_t uses; /* made for what was wanted then (dync__inductor_sized_uses) or later */
-    dync__options options;
+    dync__options options[]; /* one with a graph; else none: they are large */
 } dync__inductor_code;
+
+static size_t dync__inductor_bytes(bool of_graph)
+{
+    return sizeof(dync__inductor_code) + (of_graph ? sizeof(dync__options) : 0);
+}
 
 static bool dync__inductor_is_sized(const dync__inductor_code *c)
 {
@@ -35,9 +40,10 @@ DYNC__RARE static void dync__inductor_destroy(void *state)
         dync__lowered_free(&form->lowered);
         dync__free(form, sizeof *form);
     }
+    size_t bytes = dync__inductor_bytes(c->graph);
     dync__graph_unref(c->graph);
     if (c->value) dync__free(c->value, (size_t)c->n_value * sizeof *c->value + 1);
-    dync__free(c, sizeof *c);
+    dync__free(c, bytes);
 }
 
 /* A storage with one output goes over to it. */
@@ -151,7 +157,7 @@ DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dy
     if (dync__inductor_is_sized(c)) c->uses = dync__inductor_sized_uses(c->sized);
     dync_status status = dync__inductor_is_sized(c)
                              ? dync__inductor_sized_lower(c->sized, c->value, &form->lowered)
-                             : dync__inductor_lower(g, used, &c->options, &form->lowered);
+                             : dync__inductor_lower(g, used, c->options, &form->lowered);
     if (status != DYNC_OK) {
         dync__free(form, sizeof *form);
         return status;
@@ -198,7 +204,7 @@ DYNC__RARE static void dync__inductor_any_destroy(void *state)
 static dync_status dync__inductor_at(void *state, const int64_t *value, dync__inner *out)
 {
     dync__inductor_any *any = state;
-    dync__inductor_code *c = dync__calloc(sizeof *c);
+    dync__inductor_code *c = dync__calloc(dync__inductor_bytes(false));
     size_t bytes = (size_t)any->n_value * sizeof *value;
     dync_status status = c && (c->value = dync__alloc(bytes + 1)) ? DYNC_OK : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) {
@@ -254,11 +260,11 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
                   where < 0 ? "on several devices" : "of meta tensors");
         return dync__inner_interpret(user, g, is_backward, options, out);
     }
-    dync__inductor_code *c = dync__calloc(sizeof *c);
+    dync__inductor_code *c = dync__calloc(dync__inductor_bytes(true));
     if (!c) return DYNC_ERR_MEMORY;
     c->graph = dync__graph_ref(g);
-    c->options = *options;
-    c->options.text = ""; /* the caller's */
+    *c->options = *options;
+    c->options->text = ""; /* the caller's */
     dync_status status = dync__graph_pass(DYNC__PASS_dce, g);
     if (status == DYNC_OK) status = dync__graph_pass(DYNC__PASS_cse, g);
     if (status == DYNC_OK) status = dync__inductor_form_add(c, g, NULL);

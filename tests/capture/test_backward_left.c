@@ -117,6 +117,37 @@ TEST(a_hook_is_left_while_it_is_traced)
         dync_compiled_free(f);
     }
 }
+/* Compiled autograd calls hooks while it captures; a second backward runs what was captured. */
+static bool captured_left_at(int n)
+{
+    dync_tensor *volatile x = leaf();
+    dync_tensor *l = hooked(x);
+    dync_register_hook(x, doubles, NULL);
+    met = 0;
+    leaving = n;
+    EXPECT(dync_compiled_autograd_begin("inductor"));
+    bool left = setjmp(away) != 0;
+    if (!left) dync_backward(l);
+    dync_compiled_autograd_end();
+    leaving = 0;
+    return left;
+}
+TEST(a_hook_is_left_while_compiled_autograd_captures_it)
+{
+    int n = 1;
+    for (bool left = true; left; n++) DYNC_SCOPE {
+        left = captured_left_at(n);
+        works();
+        dync_tensor *x = leaf(), *y = leaf();
+        dync_tensor *l = hooked(x);
+        EXPECT(dync_compiled_autograd_begin("inductor"));
+        dync_backward(l);
+        dync_compiled_autograd_end();
+        dync_backward(hooked(y));
+        EXPECT(same(dync_grad(x), dync_grad(y), 1e-5));
+    }
+    EXPECT(n > 4);
+}
 TEST(what_is_left_leaks_nothing)
 {
     dync_shutdown();
@@ -124,6 +155,8 @@ TEST(what_is_left_leaks_nothing)
     int64_t tensors = dync_memory_stats().live_tensors;
     for (int n = 1; n <= 4; n++) DYNC_SCOPE {
         (void)left_at(n, 0, NULL);
+        EXPECT(dync_is_grad_enabled());
+        (void)captured_left_at(n);
         EXPECT(dync_is_grad_enabled());
     }
     EXPECT_EQ_INT(dync_memory_stats().live_tensors, tensors);
