@@ -56,8 +56,9 @@ static dync__inductor_class *dync__class_new(dync__inductor_sized *s, const int6
         return NULL;
     }
     if (n_used) memcpy(c->used, s->used, (size_t)n_used);
-    c->syms->guard.n = 0;                        /* those of the trace are its caller's */
-    c->syms->cautious |= dync__tls.fail_at != 0; /* tests make memory short: steps may be longer */
+    c->syms->guard.n = 0;  /* those of the trace are its caller's */
+    if (dync__tls.fail_at) /* tests make memory short: steps may be longer */
+        DYNC__ATOMIC_STORE(&c->syms->cautious, true);
     dync__error_guard_begin(&guard);
     dync__tls.syms = c->syms;
     dync_status status = dync__class_steps(s, c);
@@ -148,7 +149,7 @@ static dync_status dync__class_check(dync__inductor_sized *s, const dync__induct
                                      const int64_t *value, const dync__steps *steps)
 {
     dync__str is = {0}, was = {0};
-    if (!dync__check_on() || c->constants || c->syms->cautious) return DYNC_OK;
+    if (!dync__check_on() || c->constants || DYNC__ATOMIC_LOAD(&c->syms->cautious)) return DYNC_OK;
     dync__lock(&s->lock);
     dync_status status = dync__class_plain(s, dync__class_used(c), value, &was);
     dync__unlock(&s->lock);
@@ -156,7 +157,7 @@ static dync_status dync__class_check(dync__inductor_sized *s, const dync__induct
     bool same = status != DYNC_OK || is.failed || was.failed ||
                 strcmp(dync__str_get(&is), dync__str_get(&was)) == 0,
          one = dync__class_ones(dync__str_get(&is)) > dync__class_ones(dync__str_get(&was));
-    if (!same && one) c->syms->cautious = true; /* for plans, too */
+    if (!same && one) DYNC__ATOMIC_STORE(&c->syms->cautious, true); /* for plans, too */
     if (!same && !one) {
         dync__log_text(DYNC__LOG_loops, "with numbers", dync__str_get(&was));
         dync__log_text(DYNC__LOG_loops, "of all sizes", dync__str_get(&is));

@@ -133,8 +133,9 @@ static dync_status dync__inductor_plan_check(dync__inductor_sized *s, const dync
     bool merged;
     if (!dync__check_on()) return DYNC_OK;
     DYNC__TRY(dync__class_lower(s, p->of, value, &own, &merged));
-    bool same = merged || p->of->constants || p->of->syms->cautious || p->form->syms->cautious ||
-                p->form->differs || short_of_memory || dync__plan_same(plan, own.plan);
+    bool same = merged || p->of->constants || DYNC__ATOMIC_LOAD(&p->of->syms->cautious) ||
+                DYNC__ATOMIC_LOAD(&p->form->syms->cautious) || p->form->differs ||
+                short_of_memory || dync__plan_same(plan, own.plan);
     if (!same) dync__inductor_plan_show(plan, own.plan);
     dync__lowered_free(&own);
     DYNC__ASSERT(same); /* plans of all sizes are those of their sizes */

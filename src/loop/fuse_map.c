@@ -373,6 +373,6 @@ DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *
     int64_t apart = dync__sz_sub(a->offset, b->offset);
     if (s2.all != 0 && !dync__is_token(apart) && apart % s2.all != 0) return false;
     if (s2.plain != 1 && (s2.sized || dync__is_token(apart)) && dync__tls.syms)
-        dync__tls.syms->cautious = true;
+        DYNC__ATOMIC_STORE(&dync__tls.syms->cautious, true);
     return true;
 }
