@@ -98,20 +98,47 @@ DYNC__FN dync_status dync__d_outer(dync__opcall *call)
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* argument 0 + product(argument 1, argument 2) */
-static dync_status dync__dn_add_product(dync__opcall *call, int product)
+/* f16 and bf16 alike: PyTorch's sums are rounded once, with self in them. */
+static bool dync__dn_rounds_once(const dync__opcall *call)
 {
-    dync__chain c = {0};
-    dync__dt *y = (dync__chain2)(&c, product, call->args[1], call->args[2]);
-    return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, y, dync__dt_arg(call, 0)));
+    const dync__dt *a = dync__dt_arg(call, 0);
+    for (int i = 0; i < 3; i++) {
+        const dync__dt *x = dync__dt_arg(call, i);
+        if (!x || x->dtype != a->dtype) return false;
+    }
+    const dync__dtype_row *row = dync__dtype_info(a->dtype);
+    return row->kind == 'f' && row->bytes == 2;
 }
 DYNC__FN dync_status dync__d_addmv(dync__opcall *call)
 {
-    return dync__dn_add_product(call, DYNC__USED(DYNC__OP_mv));
+    dync__chain c = {0};
+    dync__dt *self = dync__dt_arg(call, 0), *mat = dync__dt_arg(call, 1),
+             *vec = dync__dt_arg(call, 2);
+    bool column = dync__dn_rounds_once(call) && self->lay.ndim < 2 && mat->lay.ndim == 2 &&
+                  vec->lay.ndim == 1;
+    if (!column) {
+        dync__dt *y = dync__chain2(&c, DYNC__OP_mv, call->args[1], call->args[2]);
+        return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_add, y, self));
+    }
+    self = dync__chain_ti(&c, DYNC__OP_unsqueeze, self, -1);
+    vec = dync__chain_ti(&c, DYNC__OP_unsqueeze, vec, 1);
+    dync__dt *y =
+        dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(self), dync__arg_t(mat), dync__arg_t(vec));
+    return dync__chain_end(&c, call, dync__chain_ti(&c, DYNC__OP_squeeze, y, 1));
 }
 DYNC__FN dync_status dync__d_baddbmm(dync__opcall *call)
 {
-    return dync__dn_add_product(call, DYNC__USED(DYNC__OP_bmm));
+    dync__chain c = {0};
+    dync__dt *x[3];
+    bool once = dync__dn_rounds_once(call);
+    for (int i = 0; i < 3; i++) {
+        x[i] = dync__dt_arg(call, i);
+        if (once) x[i] = dync__chain_wide(&c, x[i]);
+    }
+    dync__dt *y = dync__chain_tt(&c, DYNC__OP_bmm, x[1], x[2]);
+    y = dync__chain_tt(&c, DYNC__OP_add, y, x[0]);
+    return dync__chain_end(&c, call,
+                           once ? dync__chain_dtype(&c, y, dync__dt_arg(call, 0)->dtype) : y);
 }
 
 /* ---- convolutions ---------------------------------------------------------------------------- */
