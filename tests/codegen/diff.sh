@@ -28,7 +28,7 @@ side()
     make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 dync.h "$b/split/libdync.a" > "$2/log" 2>&1 || { tail -n 20 "$2/log"; exit 2; }
     record=tests/codegen
     [ -f $record/record.c ] || record=$here/tests/codegen
-    ${CC:-cc} -std=gnu11 -O1 -DDYNC__SPLIT -Isrc -c $record/record.c -o "$2/made.o" || exit 2
+    ${CC:-cc} -std=gnu11 -O1 -fPIC -DDYNC__SPLIT -Isrc -c $record/record.c -o "$2/made.o" || exit 2
     cmp -s "$2/made.o" "$2/record.o" || { rm -rf "$b/tests"; mv "$2/made.o" "$2/record.o"; }     # make knows nothing of it
     make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 LD="ld$flags" LDFLAGS="$2/record.o $b/split/libdync.a$(echo "$flags" | sed 's/ --wrap/ -Wl,--wrap/g')" \
         $list "$b/tools/runtests" "$b/dync.o" > "$2/log" 2>&1 || { tail -n 20 "$2/log"; exit 2; }
