@@ -18,6 +18,19 @@ static void dync__path_lost(dync__tracer *t)
     DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
+/* Has the run done, from here on, what must not be done again: written in place, drawn random numbers,
+ * hooks and gradients set? */
+static bool dync__path_is_spent(const dync__path *p)
+{
+    for (int i = p->at; i < p->n; i++) {
+        const dync__tnode *node = p->step[i].node;
+        for (int k = i == p->at ? p->seg : 0; k < node->seg.n; k++)
+            if (!node->seg.at[k].seg->narrowable) return true;
+        if (node->effect.n) return true;
+    }
+    return false;
+}
+
 static dync_status dync__path_piece(dync__tracer *t, dync__graph *taken, uint64_t hash,
                                     uint64_t site, dync__segref *ref, dync__tensor **out)
 {
@@ -28,8 +41,16 @@ static dync_status dync__path_piece(dync__tracer *t, dync__graph *taken, uint64_
         dync__log(DYNC__LOG_recompiles,
                   "%s: replay met other operators than the record; traced on from there",
                   t->fn->name);
+        bool spent = dync__path_is_spent(p);
         dync__path_lost(t);
-        return t->way->piece(t, taken, hash, site, ref, out);
+        if (!spent) return t->way->piece(t, taken, hash, site, ref, out);
+        dync__graph_unref(taken);
+        return dync__fail(DYNC_ERR_COMPILE,
+                          "%s: it does other operators than when it was traced, with arguments of "
+                          "the same kind: a C variable that it reads has changed. What follows has "
+                          "been run with the old one and wrote in place or drew random numbers, "
+                          "which is not done twice; make the variable an argument",
+                          t->fn->name);
     }
     dync__graph_unref(taken);
     p->seg++;
