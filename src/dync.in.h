@@ -99,6 +99,7 @@ DYNC__PLAIN
 #include "tensor/tensor_state.h"
 #include "tensor/tensor.c"
 #include "tensor/storage.c"
+#include "tensor/watch.c"
 #include "tensor/alive.c"
 #include "tensor/dlpack.c"
 #include "tensor/scope.c"

@@ -176,6 +176,8 @@ typedef struct dync__aot_graphs {
     DYNC__VEC(int) tangent_of;
     DYNC__VEC(int) grad_of; /* actual input of each gradient */
     int n_saved;
+    /* by saved value: is it read only to compute again what the operators' own rules save? */
+    DYNC__VEC(bool) again;
     const dync__node *last_forward; /* of the joint graph */
     char *backward_error;           /* why some outputs have no backward; owned */
     dync_status backward_status;

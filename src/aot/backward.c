@@ -43,6 +43,7 @@ DYNC__FN void dync__aot_saved_release(void *state)
 {
     dync__aot_saved *s = state;
     s->lost = true;
+    dync__watch_end(s->n_watched, s->watch);
     for (int i = 0; i < s->n; i++) {
         dync__unref(s->tensor[i]);
         s->tensor[i] = NULL;
@@ -218,6 +219,7 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
     int n_grads = p->n_grads, room = s->n + 2 * p->n_tangents + n_grads, missing = 0;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
     if (!in) return DYNC_ERR_MEMORY;
+    dync__watch_end(s->n_watched, s->watch); /* who writes now gives no copies */
     dync_status status = DYNC_OK;
     dync__tensor **tangent = in + s->n, **grad = tangent + p->n_tangents;
     bool *absent = (bool *)(grad + n_grads);
@@ -233,6 +235,7 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
     if (status == DYNC_OK) status = dync__aot_backward_code(s, missing > 0, absent, in, grad);
     dync__grad_off(grad_off);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
+    dync__watch_begin(s->n_watched, s->watch); /* the graph may be retained */
     for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
     dync__room_end(in, few, room, sizeof *in);
     return status;

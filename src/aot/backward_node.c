@@ -63,13 +63,21 @@ DYNC__RARE static dync_status dync__aot_save_inputs(dync__aot_saved *s, dync__te
     return DYNC_OK;
 }
 
+/* By others than the node. */
+static bool dync__aot_may_be_written(const dync__tensor *t)
+{
+    return t->storage->refs > 1 && dync__device_is(t->device, DYNC__DEV_HOST) &&
+           !(t->flags & DYNC__T_FAKE);
+}
+
 /* Takes the saved tensors of this part out of `saved` (borrowed) and a reference on the code;
  * NULL: no memory, nothing is held. */
 static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_part *p,
                                             dync__tensor *const *saved)
 {
     size_t n = (size_t)p->n_saved, again = c->double_backward ? (size_t)c->n_fw_in : 0,
-           tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved);
+           tensors = sizeof(dync__aot_saved) + again * sizeof(dync__saved) +
+                     (size_t)p->n_again * sizeof(dync__watch);
     size_t values = c->form ? (size_t)c->form->syms->symbol.n * sizeof(int64_t) : 0;
     size_t bytes = (tensors += values) + n * (sizeof(dync__tensor *) + sizeof(uint32_t));
     dync__aot_saved *s = dync__calloc(bytes);
@@ -79,6 +87,7 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_p
     s->value = (int64_t *)(void *)(block + sizeof *s);
     s->again = (dync__saved *)(void *)(block + sizeof *s + values);
     s->tensor = (dync__tensor **)(void *)(block + tensors);
+    s->watch = (dync__watch *)(void *)(s->again + again);
     s->version = (uint32_t *)(void *)(block + tensors + n * sizeof(dync__tensor *));
     if (values) memcpy(s->value, c->value, values);
     s->code = c;
@@ -97,7 +106,11 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_p
         }
         s->tensor[s->n] = t;
         s->version[s->n] = t->storage->version;
+        if (c->g.again.at[p->saved[s->n]] && dync__aot_may_be_written(t))
+            s->watch[s->n_watched++] =
+                (dync__watch){.tensor = &s->tensor[s->n], .version = &s->version[s->n]};
     }
+    dync__watch_begin(s->n_watched, s->watch);
     return s;
 }
 

@@ -12,6 +12,7 @@ typedef struct dync__aot_part {
     dync__inner run;
     dync__inner_sized sized; /* of a form: what makes run; state NULL: nothing does */
     int n_saved, n_tangents, n_grads;
+    int n_again; /* of saved: those of g.again, which are watched */
     /* saved: the block of all three; tangent: outputs (mutations, then values); grad: actual
      * inputs */
     int *saved, *tangent, *grad;

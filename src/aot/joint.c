@@ -22,6 +22,7 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
     dync__vec_free(&a->tangent_of);
     dync__vec_free(&a->grad_of);
     dync__vec_free(&a->broken);
+    dync__vec_free(&a->again);
     dync__strfree(a->backward_error);
     memset(a, 0, sizeof *a);
 }

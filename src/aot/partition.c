@@ -92,6 +92,19 @@ static void dync__part_save_all(dync__cutter *c)
     }
 }
 
+/* What backward's own nodes read. Users come later: one sweep from the end. */
+static void dync__part_own(dync__cutter *c)
+{
+    for (int i = c->n - 1; i >= 0; i--) {
+        c->own[i] = c->given[i];
+        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !c->own[i]; u++) {
+            int user = c->user[u];
+            c->own[i] = (c->bw[user] && !c->fw[user]) ||
+                        (dync__aot_is_view(c->joint->node.at[user]) && c->own[user]);
+        }
+    }
+}
+
 /* ---- the two graphs -------------------------------------------------------------------------- */
 /* A view of a value that was saved as a copy lies as that does. */
 static dync_status dync__partition_view(dync__node *n)
@@ -178,12 +191,13 @@ static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite 
         if (c->input[i] || c->fw[i])
             DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__partition_node));
     for (int i = 0; i < n_out; i++) all[i] = dync__rewrite_at(r, out[i]);
-    into->n_saved = 0;
+    into->n_saved = into->again.n = 0;
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
         dync__node *n = c->joint->node.at[i];
         if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
             return DYNC_ERR_MEMORY;
+        if (!dync__vec_push(&into->again, !c->own[i])) return DYNC_ERR_MEMORY;
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
         if (c->input[i]) into->saved_input_bytes += bytes;
@@ -265,7 +279,7 @@ static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
     dync__graph_renumber(joint);
     c->n = joint->node.n - 1; /* without the output */
     bool **sets[] = {&c->fw,   &c->bw,    &c->input, &c->tangent,
-                     &c->late, &c->given, &c->saved, &c->mutated};
+                     &c->late, &c->given, &c->saved, &c->mutated, &c->own};
     for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
         if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
     c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
@@ -335,6 +349,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
         else
             status = dync__mincut(&c);
         if (status == DYNC_OK) dync__part_save_roots(&c);
+        dync__part_own(&c);
     }
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads)

@@ -14,6 +14,7 @@ typedef struct dync__cutter {
     bool *late;
     bool *given;   /* a gradient that is an input or a value of forward */
     bool *saved;   /* the result: what forward hands to backward */
+    bool *own;     /* backward reads it itself, or a view of it: so do the operators' own rules */
     bool *mutated; /* an input that the epilogue overwrites */
     /* users of node i: user[first_user[i]] ... user[first_user[i + 1] - 1], live ones only */
     int *first_user, *user;

@@ -63,9 +63,10 @@ static dync_status dync__part_nodes(dync__part_maker *m, dync__aot_part *p)
         if (input && at >= g->n_saved ? m->tangent_part[at - g->n_saved] != m->which
                                       : !m->whole && !m->need[i])
             continue;
-        if (input && at < g->n_saved)
+        if (input && at < g->n_saved) {
             p->saved[p->n_saved++] = at;
-        else if (input)
+            p->n_again += g->again.at[at];
+        } else if (input)
             p->tangent[p->n_tangents++] = g->tangent_of.at[at - g->n_saved];
         if (!m->whole) DYNC__TRY(dync__rewrite_put(&m->r, n, dync__partition_node));
     }

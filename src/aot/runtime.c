@@ -195,6 +195,8 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     memset(fw_out, 0, (size_t)c->n_fw_out * sizeof *fw_out);
     if (g->seeds_before) dync__tls.rng_seed = (uint64_t)g->seed_before, dync__tls.rng_offset = 0;
     dync__aot_random random = {dync__tls.rng_seed, dync__tls.rng_offset};
+    for (int i = 0; i < g->mutated.n; i++)
+        dync__storage_writes(actual[g->mutated.at[i].input]->storage);
     dync_status status = c->fw.run(c->fw.state, c->n_fw_in, passed, c->n_fw_out, fw_out);
     if (g->seeds_after) dync__tls.rng_seed = (uint64_t)g->seed_after, dync__tls.rng_offset = 0;
     /* it may have stopped (an index) behind a write */

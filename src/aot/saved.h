@@ -5,18 +5,19 @@
 #include "code.h"
 #include "../autograd/node.h"
 
-/* The state of one autograd node, one block of memory: the struct, then values, again, tensors
- * and versions. It holds the code and the saved tensors. */
+/* The state of one autograd node, one block of memory: the struct, then values, again, watches,
+ * tensors and versions. It holds the code and the saved tensors. */
 typedef struct dync__aot_saved {
     dync__aot_code *code;
     const dync__aot_part *part;
     bool lost; /* released */
-    int n, n_again;
+    int n, n_again, n_watched;
     size_t bytes; /* of this block */
     dync__aot_random random;
     dync__saved *again;    /* inputs of the forward graph, for double backward */
     dync__tensor **tensor; /* n */
     uint32_t *version;     /* of their storages */
+    dync__watch *watch;    /* over those that the operators' own rules would not save */
     int64_t *value;        /* of the form's symbols; a tracer puts its own there */
 } dync__aot_saved;
 

@@ -89,6 +89,7 @@ static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage
         if (t && dync__inductor_fits(l, &l->out[l->owner[i]], t)) {
             storage[i] = NULL;
             data[i] = dync__tensor_data(t);
+            dync__storage_writes(t->storage);
             t->storage->version++;
             continue;
         }

@@ -136,6 +136,7 @@ DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_e
     }
     DYNC__TRY(dync__eager_outputs(call, e));
     for (int i = 0; i < call->nout; i++) out[i] = call->out[i]->storage->data;
+    if (in_place) dync__storage_writes(call->out[0]->storage);
     dync_status status = e->plan ? dync__plan_run(e->plan, NULL, in, out) : DYNC_OK;
     if (status == DYNC_OK) {
         if (in_place) call->out[0]->storage->version++;

@@ -150,6 +150,7 @@ DYNC__FN dync_status dync__state_write(dync__tensor *t, const char *data)
     int64_t index[DYNC_MAX_DIMS] = {0};
     size_t item = dync__dtype_info(t->dtype)->bytes;
     char *to = dync__tensor_data(t);
+    dync__storage_writes(t->storage);
     t->storage->version++;
     if (dync__layout_is_contiguous(&t->lay))
         return dync__device_copy(t->device, to, DYNC_CPU, data, (size_t)t->numel * item);

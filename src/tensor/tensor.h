@@ -160,6 +160,25 @@ typedef struct dync__tensor {
     dync_loc at;
 } dync__tensor;
 
+/* watch.c: a tensor that is read later as it is now. A write in place to its storage first gives
+ * *tensor, the watch's own, a copy of its own, with that one's version. */
+typedef struct dync__watch {
+    struct dync__watch *next, **from; /* in a list; from NULL: nothing is watched */
+    dync__tensor **tensor;
+    uint32_t *version;
+} dync__watch;
+/* begin: those whose tensor is set. n at once, since threads wait for each other. */
+DYNC__FN void dync__watch_begin(int n, dync__watch *w);
+DYNC__FN void dync__watch_end(int n, dync__watch *w);
+/* NULL while nothing is watched; so programs that never watch do not link it */
+DYNC__DATA_DECL void (*dync__watch_write)(const dync__storage *);
+/* Before whatever writes in place and makes a new version. */
+DYNC__INLINE void dync__storage_writes(const dync__storage *s)
+{
+    void (*write)(const dync__storage *) = DYNC__ATOMIC_LOAD(&dync__watch_write);
+    if (write) write(s);
+}
+
 /* Slots stand in chunks that never move. A slot's generation changes when it is freed, so that a
  * handle from before does not match (base/handle.h). */
 DYNC__DATA_DECL dync__tensor *dync__chunks[DYNC__CHUNKS];
