@@ -278,8 +278,8 @@ static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
     c->joint = joint;
     dync__graph_renumber(joint);
     c->n = joint->node.n - 1; /* without the output */
-    bool **sets[] = {&c->fw,   &c->bw,    &c->input, &c->tangent,
-                     &c->late, &c->given, &c->saved, &c->mutated, &c->own};
+    bool **sets[] = {&c->fw,    &c->bw,    &c->input,   &c->tangent, &c->late,
+                     &c->given, &c->saved, &c->mutated, &c->own};
     for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
         if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
     c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);

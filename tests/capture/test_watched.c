@@ -25,10 +25,7 @@ static dync_tensor *viewed(dync_tensor *x, dync_tensor *w)
 }
 static function *const needed[] = {product, viewed};
 
-static dync_tensor *weights(void)
-{
-    return dync_full(dync_shape(4), 0.5, .requires_grad = true);
-}
+static dync_tensor *weights(void) { return dync_full(dync_shape(4), 0.5, .requires_grad = true); }
 /* how: 0 not at all, 1 in place, 2 by a compiled function, 3 through a view, 4 as its result */
 static dync_tensor *writes(dync_tensor *x) { return dync_mul_(x, 3); }
 static dync_tensor *tripled(dync_tensor *x) { return dync_mul(x, 3); }

@@ -42,11 +42,15 @@ static void refused(dync_tensor *(*f)(dync_tensor *, dync_tensor *))
 }
 TEST(what_wrote_is_not_done_twice)
 {
-    DYNC_SCOPE { refused(writes); }
+    DYNC_SCOPE {
+        refused(writes);
+    }
 }
 TEST(what_drew_is_not_done_twice)
 {
-    DYNC_SCOPE { refused(draws); }
+    DYNC_SCOPE {
+        refused(draws);
+    }
 }
 TEST(what_computes_is_computed_again)
 {
