@@ -112,7 +112,9 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
                                                         ? dync__sz_mod(shift, size)
                                                         : shift % size),
                                  size);
-    if (start == 0) return dync__chain_formed(c, x, NULL);
+    bool still = start == 0 || (dync__any_token(size, shift) && dync__layout_form(&x->lay) &&
+                                dync__sz_eq(dync__sz_mod(shift, size), 0)); /* as inference asks */
+    if (still) return dync__chain_formed(c, x, NULL);
     dync__dt *tail = dync__chain_slice(c, x, dim, start, size),
              *head = dync__chain_slice(c, x, dim, 0, start);
     dync__arg list[2] = {dync__arg_t(tail), dync__arg_t(head)};

@@ -172,7 +172,7 @@ DYNC__FN dync_status dync__i_flip(const dync__opcall *call, dync__info *out)
 
 /* The layout of l rolled by shift along dim: PyTorch joins its two parts, in their format where
  * they agree, or l and an empty part where nothing moves. Of symbolic sizes no part is asked, as
- * that would be a guard. */
+ * that would be a guard; whether something moves is, where there is a format to keep. */
 static dync_status dync__infer_rolled(dync__layout *l, int64_t shift, int dim)
 {
     int64_t size = l->shape[dim];
@@ -180,6 +180,7 @@ static dync_status dync__infer_rolled(dync__layout *l, int64_t shift, int dim)
     bool known = !dync__any_token(size, shift);
     int64_t start = known && size > 0 ? (size - shift % size) % size : 0;
     dync__info out;
+    if (!known && form && dync__sz_eq(dync__sz_mod(shift, size), 0)) form = 0;
     for (int i = 0; i < 2 && known; i++) {
         dync__layout part = *l;
         part.shape[dim] = i ? start : size - start;
