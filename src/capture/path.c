@@ -18,8 +18,8 @@ static void dync__path_lost(dync__tracer *t)
     DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
-/* Has the run done, from here on, what must not be done again: written in place, drawn random numbers,
- * hooks and gradients set? */
+/* Has the run done, from here on, what must not be done again: written in place, drawn random
+ * numbers, hooks and gradients set? */
 static bool dync__path_is_spent(const dync__path *p)
 {
     for (int i = p->at; i < p->n; i++) {

@@ -151,8 +151,8 @@ static int64_t dync__quant_long(int64_t k, int64_t n, int64_t size)
     return ((k + 1) * size + n - 1) / n - dync__quant_begin(k, n, size);
 }
 
-/* The windows of a dim of q beside each other, each as long as the longest; what a shorter one lacks
- * is the place behind the last. NULL: no memory. */
+/* The windows of a dim of q beside each other, each as long as the longest; what a shorter one
+ * lacks is the place behind the last. NULL: no memory. */
 static dync_tensor *dync__quant_apart(dync__quantizer *z, dync_tensor *q, const dync__qwindows *w,
                                       int i, int64_t size)
 {

@@ -145,7 +145,8 @@ DYNC__FN double *dync__quant_transposed(dync__quantizer *, const double *in, int
 /* q, add, factor of a layer that has the rest; ndim, shape: how the I8 weights are stored */
 DYNC__FN dync_status dync__quant_weights(dync__quantizer *, dync__qlayer *, int ndim,
                                          const int64_t *shape);
-/* Fills all but node, outs, ins, weight, bias, spread, user. ndim, shape: how the I8 weights are stored. */
+/* Fills all but node, outs, ins, weight, bias, spread, user. ndim, shape: how the I8 weights are
+ * stored. */
 DYNC__FN dync_status dync__quant_layer(dync__quantizer *, dync__qlayer *, const dync__arg *x,
                                        int ndim, const int64_t *shape);
 /* Two numbers of a window: the last one is along the rows of a picture. line: of conv1d, whose
@@ -157,8 +158,8 @@ DYNC__FN dync_tensor *dync__quant_lowered(dync_tensor *q, int ndim, bool line);
 /* pointwise.c table[at] of a table [n, 1]; NULL passes. */
 DYNC__FN dync_tensor *dync__quant_look(dync_tensor *table, dync_tensor *at);
 
-/* layers.c, pool.c, transposed.c, pointwise.c, recurrent.c: true: the node's value is given, or status is an error.
- * False: the form is none of theirs. */
+/* layers.c, pool.c, transposed.c, pointwise.c, recurrent.c: true: the node's value is given, or
+ * status is an error. False: the form is none of theirs. */
 typedef bool (*dync__quant_rule)(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_linear(dync__quantizer *, const dync__node *);
 DYNC__FN bool dync__quant_conv(dync__quantizer *, const dync__node *);

@@ -1,5 +1,5 @@
-/* tensor/sym_poly.c: polynomials of sizes: sums of products of atoms with integer coefficients, their
- * terms in one order. Nothing here knows a table. After sym.h, before sym.c. */
+/* tensor/sym_poly.c: polynomials of sizes: sums of products of atoms with integer coefficients,
+ * their terms in one order. Nothing here knows a table. After sym.h, before sym.c. */
 #include "../dync.in.h"
 #include "sym.h"
 DYNC__COLD

@@ -1,11 +1,11 @@
-/* tensor/watch.c: tensors that are read later as they are now, though others may write their memory
- * until then. A compiled backward computes again, from inputs and results of its forward, what the
- * operators' own rules would have saved; what those do not save may be written meanwhile. After
- * alive.c.
+/* tensor/watch.c: tensors that are read later as they are now, though others may write their
+ * memory until then. A compiled backward computes again, from inputs and results of its forward,
+ * what the operators' own rules would have saved; what those do not save may be written
+ * meanwhile. After alive.c.
  *
- * Watches lie in lists by their storage's address, under one lock: there are a few between a forward
- * and its backward. A copy that fails leaves the tensor as it is: its version tells that it was
- * written. */
+ * Watches lie in lists by their storage's address, under one lock: there are a few between a
+ * forward and its backward. A copy that fails leaves the tensor as it is: its version tells that
+ * it was written. */
 #include "../dync.in.h"
 #include "tensor.h"
 DYNC__COLD

@@ -1,6 +1,6 @@
-/* Rolls of pictures in channels-last order, by all shifts, also those at which nothing moves: PyTorch
- * gives them row major then. The part behind a break reads what the first gives in the strides that
- * the trace told, of symbolic sizes too. */
+/* Rolls of pictures in channels-last order, by all shifts, also those at which nothing moves:
+ * PyTorch gives them row major then. The part behind a break reads what the first gives in the
+ * strides that the trace told, of symbolic sizes too. */
 #include "counter.h"
 
 static int64_t shift, dim;

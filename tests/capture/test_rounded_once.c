@@ -1,5 +1,6 @@
-/* Products of f16 and bf16 with something added are rounded once, as PyTorch does: 256 + (1 + 1/256)
- * is 258 in bf16; with the product rounded first, to 1, it is 257, and so 256. Plain and compiled. */
+/* Products of f16 and bf16 with something added are rounded once, as PyTorch does: 256 + (1 +
+ * 1/256) is 258 in bf16; with the product rounded first, to 1, it is 257, and so 256. Plain and
+ * compiled. */
 #include "counter.h"
 
 static dync_tensor *vector(dync_tensor *s, dync_tensor *a, dync_tensor *b)

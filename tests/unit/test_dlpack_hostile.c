@@ -1,5 +1,6 @@
-/* tests/unit/test_dlpack_hostile.c: DLPack structures that lie: an error or a tensor, never a crash,
- * and the owner's deleter runs just where a tensor was given. Random fields, then what was found. */
+/* tests/unit/test_dlpack_hostile.c: DLPack structures that lie: an error or a tensor, never a
+ * crash, and the owner's deleter runs just where a tensor was given. Random fields, then what
+ * was found. */
 #include "../../src/dync.in.h"
 #include "../../src/tensor/dlpack.h"
 #include "../test.h"
