@@ -215,6 +215,17 @@ static void dync__es_expand(dync__einsum *e, dync__es_term *x)
     x->t = dync__chain_shape(&e->c, DYNC__OP_expand, x->t, x->n, shape);
 }
 
+/* Leaves out the labels of size 1 that are not needed later: there is nothing to sum. */
+static void dync__es_squeeze(dync__einsum *e, dync__es_term *x, const bool *needed)
+{
+    for (int d = x->n - 1; d >= 0; d--) {
+        if (needed[x->label[d]] || e->size[x->label[d]] != 1) continue;
+        x->t = dync__chain_ti(&e->c, DYNC__OP_squeeze, x->t, d);
+        memmove(&x->label[d], &x->label[d + 1], (size_t)(x->n - d - 1) * sizeof *x->label);
+        x->n--;
+    }
+}
+
 /* Sums the labels that are not needed later and that `other` lacks. */
 static void dync__es_sum(dync__einsum *e, dync__es_term *x, const dync__es_term *other,
                          const bool *needed)
@@ -281,6 +292,8 @@ static dync_status dync__es_pair(dync__einsum *e, dync__es_term *a, dync__es_ter
     int batch[DYNC_MAX_DIMS], left[DYNC_MAX_DIMS], summed[DYNC_MAX_DIMS], right[DYNC_MAX_DIMS],
         nb = 0, nl = 0, ns = 0, nr = 0;
     int la[DYNC_MAX_DIMS + 1], lb[DYNC_MAX_DIMS + 1];
+    dync__es_squeeze(e, a, needed);
+    dync__es_squeeze(e, b, needed);
     dync__es_sum(e, a, b, needed);
     dync__es_sum(e, b, a, needed);
     for (int i = 0; i < a->n; i++) {

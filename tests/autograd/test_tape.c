@@ -1149,6 +1149,16 @@ TEST(einsum_of_one_is_row_major)
     EXPECT(dync_item(dync_max(dync_abs(off))) < 1e-5);
 }
 
+/* What is summed over one element is a product of elements, and lies as one. */
+TEST(einsum_over_one_is_a_product)
+{
+    dync_tensor *x = dync_randn(dync_shape(9, 8, 1)), *w = dync_randn(dync_shape(1, 8));
+    EXPECT(strides_are(dync_einsum("abc,cb->ab", dync_tuple(x, w)), 8, 1, 0, 0));
+    EXPECT(strides_are(dync_einsum("abc,cb->ba", dync_tuple(x, w)), 1, 8, 0, 0));
+    dync_tensor *y = dync_mul(dync_select(x, 2, 0), w);
+    EXPECT(dync_equal(dync_einsum("abc,cb->ab", dync_tuple(x, w)), y));
+}
+
 /* Padding may leave nothing: no elements, gradients of zeros. */
 TEST(transposed_convolution_without_result)
 {
