@@ -104,4 +104,52 @@ TEST(results_too)
         dync_compiled_free(c);
     }
 }
+/* Random expressions that are computed again, of x and of views of it, several times each; three
+ * calls hold the same memory when it is written. */
+static int step[12], n_steps;
+static dync_tensor *random_gate(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *v[14] = {dync_sigmoid(x),
+                          dync_tanh(dync_select(dync_reshape(x, dync_shape(1, 4)), 0, 0))};
+    int n = 2;
+    for (int i = 0; i < n_steps; i++) {
+        dync_tensor *a = v[step[i] / 4 % n], *b = v[step[i] / 64 % n];
+        switch (step[i] % 4) {
+        case 0: v[n++] = dync_mul(a, b); break;
+        case 1: v[n++] = dync_sigmoid(dync_add(a, x)); break;
+        case 2: v[n++] = dync_sub(dync_exp(dync_neg(dync_abs(a))), b); break;
+        default: v[n++] = dync_add(dync_tanh(a), dync_mul(b, w)); break;
+        }
+    }
+    return dync_mul(v[n - 1], w);
+}
+static dync_tensor *random_gradient(dync_compiled *c, int how)
+{
+    dync_tensor *x = dync_arange(0, 4, 1), *w = weights(), *sum = NULL;
+    for (int i = 0; i < 3; i++) {
+        dync_tensor *y = c ? dync_call(c, x, w) : random_gate(x, w);
+        sum = sum ? dync_add(sum, y) : y;
+        if (i) write_(x, how);
+    }
+    return dync_backward(dync_sum(sum, DYNC_ALL, false)) == DYNC_OK ? dync_grad(w) : NULL;
+}
+TEST(random_expressions)
+{
+    int compared = 0;
+    for (int k = 0; k < 40; k++) DYNC_SCOPE {
+        n_steps = 1 + (int)(test_random() % 8);
+        for (int i = 0; i < n_steps; i++) step[i] = (int)(test_random() % 4096);
+        dync_compiled *c = dync_compile(random_gate, .fullgraph = true);
+        for (int how = 0; how < 4; how++) {
+            dync_tensor *plain = random_gradient(NULL, how);
+            if (!plain) continue;
+            dync_tensor *compiled = random_gradient(c, how);
+            REQUIRE(compiled != NULL);
+            EXPECT(dync_allclose(compiled, plain, 1e-5, 1e-5));
+            compared++;
+        }
+        dync_compiled_free(c);
+    }
+    EXPECT(compared > 100);
+}
 TEST_MAIN
