@@ -253,7 +253,11 @@ samples: $(SAMPLES) $(B)/tools/runtests
 demo: $(B)/examples/demo
 	@cd "$(B)" && examples/demo "$(CURDIR)/examples/data/digits.bin"
 bench: $(BENCH)
-	@for b in $(BENCH); do J=$${J:+$${J%.json}.$$(basename $$b).json} $$b || exit 1; echo; done
+	@for b in $(filter-out %/lengths,$(BENCH)); do J=$${J:+$${J%.json}.$$(basename $$b).json} $$b || exit 1; echo; done
+# Every length of programs whose sizes change, compiled beside plain. T="block": programs whose name has that text.
+bench-lengths: $(B)/bench/lengths
+	@$< "$(T)" $(ARGS)
+.PHONY: bench-lengths
 # dync beside its peers in one process, by PYTHON, else by the virtual environment that peers-venv makes.
 # ARGS="--quick sgemm": see bench/README.md.
 PEERS_PYTHON = $(or $(PYTHON),$(B)/peers/bin/python)
@@ -498,6 +502,7 @@ help:
 	@echo "make examples   the numbered lessons, compared with examples/expected/;  make samples: tests/samples"
 	@echo "make bench      times and ratios;  bench-peers: beside PyTorch, ONNX Runtime, numexpr (ARGS=--quick)"
 	@echo "make bench-export   networks exported as C, -O3, beside the compiled functions; T=\"cnn gru\""
+	@echo "make bench-lengths  is any length slower compiled than plain, what a new one costs; T=block: of one program"
 	@echo "make bench-versus REF=commit   this tree's times over that commit's, row by row"
 	@echo "make headers    (or amalgamate) dync.h from src/;  headers-current: is the committed one fresh?"
 	@echo "make layers names links size switches same-code cxx split embed m32 docs-check   structure and build variants"
