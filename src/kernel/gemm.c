@@ -100,6 +100,13 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
              dync__gemm_transposes(type, m, n, DYNC__GEMM_TRANSPOSED_KEPT));
 }
 
+/* Are panels of a packed b few and short enough for one call to do a tile's rows of all of them? */
+static bool dync__gemm_short_panels(const dync__gemm *g)
+{
+    return g->packed && g->k <= DYNC__GEMM_A_LIES && dync__gemm_a_lies(g) &&
+           dync__gemm_packed_bytes(g->type, g->n, g->k) <= DYNC__GEMM_RELAID;
+}
+
 /* Runs the product by g->path on this thread. Without memory for panels the result is the same, but
  * slower; no error is left. */
 static void dync__gemm_follow(const dync__gemm *g)
@@ -123,6 +130,10 @@ static void dync__gemm_follow(const dync__gemm *g)
         dync_clear_error(); /* nothing is lost but speed */
         break;
     case DYNC__GEMM_BLOCKS:
+        if (dync__gemm_short_panels(g)) {
+            dync__gemm_direct(g, 0, g->k, NULL, NULL);
+            return;
+        }
         if (dync__gemm_relaid(g) || dync__gemm_blocks(g)) return;
         dync_clear_error(); /* nothing is lost but speed */
     }

@@ -10,7 +10,7 @@ static size_t dync__gemm_fixed_bytes(const dync__gemm_fixed *f)
     return offsetof(dync__gemm_fixed, tile) + (size_t)f->n * sizeof *f->tile;
 }
 
-DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
+DYNC__RARE DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *f, const dync__gemm *given)
 {
     dync__gemm g = *given;
     bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 &&
@@ -20,27 +20,32 @@ DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *given)
     if (packs) g.b_row = g.n, g.b_col = 1;
     if (g.m <= 0 || g.n <= 0 || g.k <= 0 || (g.n == 1 && g.m > 1) ||
         g.m * g.n * g.k > DYNC__GEMM_FIX || g.c_col != 1)
-        return NULL;
+        return false;
     if (!dync__gt_can(g.type) || dync__gemm_path(&g) != DYNC__GEMM_DIRECT || !dync__gemm_a_lies(&g))
-        return NULL;
-    dync__gemm_fixed f; /* most products are a few tiles: no more are kept */
-    f.epoch = dync__gt_epoch();
-    f.n = 0;
-    f.type = g.type;
-    f.packs = packs ? g.k : 0;
-    f.lines = g.n;
-    f.line = line;
+        return false;
+    f->epoch = dync__gt_epoch();
+    f->n = 0;
+    f->type = g.type;
+    f->packs = packs ? g.k : 0;
+    f->lines = g.n;
+    f->line = line;
     g.a = g.b = g.c = dync__gemm_origin;
     g.d = add ? dync__gemm_origin : NULL;
     for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
         g.after.more[i] = dync__gemm_origin;
     g.done = NULL;
-    dync__gemm_direct(&g, 0, g.k, NULL, &f);
-    dync__gemm_fixed *kept = f.n <= DYNC__GEMM_FIXED ? dync__alloc(dync__gemm_fixed_bytes(&f))
-                                                     : NULL;
+    dync__gemm_direct(&g, 0, g.k, NULL, f);
+    return f->n <= DYNC__GEMM_FIXED;
+}
+
+DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *g)
+{
+    dync__gemm_fixed f, *kept; /* most products are a few tiles: no more are kept */
+    if (!dync__gemm_fix_in(&f, g)) return NULL;
+    kept = dync__alloc(dync__gemm_fixed_bytes(&f));
     if (kept)
         memcpy(kept, &f, dync__gemm_fixed_bytes(&f));
-    else if (f.n <= DYNC__GEMM_FIXED)
+    else
         dync_clear_error();
     return kept;
 }

@@ -102,9 +102,23 @@ DYNC__FN void dync__gemm_more(const dync__gemm *g, dync__gt_args *x, int64_t row
     }
 }
 
-/* b as it lies, steps [p, p + k) of k. panel: room for a tile's rows of a; NULL: they are read
- * where they lie, too. g->done is told of rows when they fill DYNC__GEMM_HOT bytes: the epilogue
- * then finds them in the cache. */
+/* Tiles of g's rows: of any columns, or as wide as panels of a packed b. */
+static dync__gemm_tile dync__gemm_tile_of(const dync__gemm *g, int flags)
+{
+    dync__gemm_tile t;
+    if (!g->packed) {
+        t = dync__gemm_tile_for(g->type, flags, g->m, g->n, 8);
+    } else {
+        t = dync__gemm_tile_for(g->type, 0, DYNC__MIN(g->m, DYNC__GEMM_ROWS), 1 << 20, 2);
+        t.flags = flags;
+    }
+    memcpy(t.same, g->after.same, sizeof t.same);
+    return t;
+}
+
+/* b as it lies or, all steps of k at once, in panels; steps [p, p + k) of k. panel: room for a
+ * tile's rows of a; NULL: they are read where they lie, too. g->done is told of rows when they fill
+ * DYNC__GEMM_HOT bytes: the epilogue then finds them in the cache. */
 DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel,
                                 dync__gemm_fixed *fix)
 {
@@ -112,17 +126,17 @@ DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char 
             d_row = p ? g->c_row : g->d_row;
     bool rows = g->a_col == 1 && !panel;
     const char *d = p ? g->c : g->d;
-    dync__gemm_tile t = dync__gemm_tile_for(
-        g->type, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_follows(g, p, k), g->m, g->n, 8);
-    int64_t parts = (g->m + t.rows - 1) / t.rows;
+    dync__gemm_tile t =
+        dync__gemm_tile_of(g, (rows ? DYNC__GT_A_ROWS : 0) | dync__gemm_follows(g, p, k));
+    int64_t parts = (g->m + t.rows - 1) / t.rows,
+            next = t.columns * (g->packed ? g->k * bytes : wide);
     t.fix = fix;
-    memcpy(t.same, g->after.same, sizeof t.same);
     dync__gt_args x = {.k = k,
                        .a_step = (rows ? g->a_row : g->a_col) * bytes,
-                       .b_step = g->b_row * wide,
+                       .b_step = g->packed ? t.columns * bytes : g->b_row * wide,
                        .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
-    x.b = g->b + p * x.b_step;
+    x.b = g->packed ? g->packed : g->b + p * x.b_step;
     for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
         end = dync__gemm_share(g->m, parts, i + 1);
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;
@@ -135,7 +149,7 @@ DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char 
         x.c = g->c + row * x.c_step;
         x.d = d ? d + row * x.d_step : NULL;
         dync__gemm_more(g, &x, row, 0);
-        dync__gemm_row(&t, (int)(end - row), g->n, &x, t.columns * wide);
+        dync__gemm_row(&t, (int)(end - row), g->n, &x, next);
         if (g->done && p + k == g->k &&
             (end == g->m || (end - told) * g->n * bytes >= DYNC__GEMM_HOT)) {
             g->done(g->user, told, end);

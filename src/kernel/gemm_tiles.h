@@ -30,6 +30,9 @@ struct dync__gemm_fixed {
     } tile[DYNC__GEMM_FIXED];
 };
 
+/* dync__gemm_fix in the caller's memory. */
+DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *, const dync__gemm *);
+
 /* ---- gemm_tiles.c ---------------------------------------------------------------------------- */
 DYNC__FN dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64_t n, int most);
 /* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to

@@ -1,7 +1,7 @@
 /* kernel/recurrent_rows.c: the rows of the kernel table for recurrent layers. Before: recurrent.c.
  * */
 #include "../dync.in.h"
-#include "gemm.h"
+#include "gemm_tiles.h"
 #include "operand.h"
 #include "recurrent.h"
 DYNC__COLD
@@ -95,10 +95,46 @@ DYNC__FN void dync__rnn_push(void **to, int *n, void *p)
     if (p) to[(*n)++] = p;
 }
 
+/* The product of every step, c = (c +) a b of dense matrices: a small one has its tiles looked up
+ * once a call. */
+typedef struct dync__rnn_product {
+    dync__gemm g;
+    dync__gemm_fixed tiles;
+    bool small;
+} dync__rnn_product;
+
+static void dync__rnn_product_begin(dync__rnn_product *p, const dync__rnn *r, int64_t n, int64_t k,
+                                    const char *a, const char *b, char *c, bool adds)
+{
+    p->g = (dync__gemm){.type = r->type == DYNC_F64 ? DYNC__GT_F64 : DYNC__GT_F32,
+                        .m = r->n,
+                        .n = n,
+                        .k = k,
+                        .a = a,
+                        .b = b,
+                        .c = c,
+                        .d = adds ? c : NULL,
+                        .a_row = k,
+                        .a_col = 1,
+                        .b_row = n,
+                        .b_col = 1,
+                        .c_row = n,
+                        .c_col = 1,
+                        .d_row = n};
+    p->small = DYNC__JIT && r->steps > 1 && dync__gemm_fix_in(&p->tiles, &p->g);
+}
+
+static void dync__rnn_product_run(const dync__rnn_product *p)
+{
+    dync__gemm g = p->g;
+    if (!p->small || !dync__gemm_fixed_run(&p->tiles, g.a, g.b, g.c, g.d, NULL)) dync__gemm_run(&g);
+}
+
 /* Scratch: weights [H, W] (transposed), the state's share [N, W], h and c [N, H]. */
 DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *data, void *scratch)
 {
     dync__rnn r;
+    dync__rnn_product product;
     dync__rnn_open(&r, call, data);
     int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
     char *weight = scratch, *hid = weight + W * H * e, *h = hid + N * W * e, *c = h + N * H * e;
@@ -111,11 +147,12 @@ DYNC__FN dync_status dync__k_rnn_layer(const dync__kcall *call, void *const *dat
     }
     dync__rnn_copy(&r, DYNC__RNN_H0, false, h, r.type, false);
     if (r.at[DYNC__RNN_C0]) dync__rnn_copy(&r, DYNC__RNN_C0, false, c, r.type, false);
+    dync__rnn_product_begin(&product, &r, W, H, h, weight, hid, false);
     for (int64_t i = 0; i < r.steps; i++) {
         int64_t t = r.reverse ? r.steps - 1 - i : i;
         void *buffer[8] = {dync__rnn_step(&r, DYNC__RNN_IN, t), hid};
         int n = 2;
-        dync__gemm_of(r.type, N, W, H, h, H, 1, weight, W, 1, hid, W, 1, false);
+        dync__rnn_product_run(&product);
         dync__rnn_push(buffer, &n, r.at[DYNC__RNN_BIAS]);
         dync__rnn_push(buffer, &n, h);
         if (r.gates == DYNC__RNN_LSTM) dync__rnn_push(buffer, &n, c);
@@ -134,6 +171,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
                                             void *scratch)
 {
     dync__rnn r;
+    dync__rnn_product product;
     dync__rnn_open(&r, call, data);
     int64_t H = r.hidden, W = r.width, N = r.n, e = r.type_bytes;
     char *weight = scratch, *hid = weight + W * H * e, *dh = hid + N * W * e, *dc = dh + N * H * e,
@@ -150,6 +188,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
                             r.at[r.gates == DYNC__RNN_LSTM ? DYNC__RNN_C0 : DYNC__RNN_H0], r.dtype,
                             o->lay.stride);
     }
+    dync__rnn_product_begin(&product, &r, H, W, hid, weight, dh, r.gates == DYNC__RNN_GRU);
     for (int64_t i = r.steps - 1; i >= 0; i--) {
         int64_t t = r.reverse ? r.steps - 1 - i : i;
         void *buffer[9] = {dh};
@@ -165,7 +204,7 @@ DYNC__FN dync_status dync__k_rnn_layer_grad(const dync__kcall *call, void *const
         dync__rnn_push(buffer, &n, dync__rnn_step(&r, DYNC__RNN_IN, t));
         dync__rnn_push(buffer, &n, hid);
         DYNC__TRY(dync__code_run(call->piece[0], buffer, 0, 0));
-        dync__gemm_of(r.type, N, H, W, hid, W, 1, weight, H, 1, dh, H, 1, r.gates == DYNC__RNN_GRU);
+        dync__rnn_product_run(&product);
     }
     dync__rnn_copy(&r, DYNC__RNN_GH0, true, dh, r.type, false);
     if (r.at[DYNC__RNN_GC0]) dync__rnn_copy(&r, DYNC__RNN_GC0, true, dc, r.type, false);
