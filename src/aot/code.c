@@ -64,15 +64,17 @@ DYNC__RARE static void dync__arg_take_tensors(const dync__arg *a, dync__tensor *
         dync__arg_take_tensors(&a->as.list[i], out, k);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, const int64_t *value,
-                                                      int n_in, dync__tensor *const *in, int n_out,
-                                                      dync__tensor **out)
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_writes(dync__graph *g,
+                                                        const struct dync__eval_writes *writes,
+                                                        const int64_t *value, int n_in,
+                                                        dync__tensor *const *in, int n_out,
+                                                        dync__tensor **out)
 {
     dync__arena arena = {0};
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(n_in + 1) * sizeof *args), result;
     if (!args) return DYNC_ERR_MEMORY;
     for (int i = 0; i < n_in; i++) args[i] = dync__arg_t(in[i]);
-    dync_status status = dync__graph_eval_sized(g, value, args, n_in, &arena, &result);
+    dync_status status = dync__graph_eval_all(g, writes, value, args, n_in, &arena, &result);
     if (status == DYNC_OK && dync__arg_count_tensors(&result) != n_out) {
         status = dync__fail(DYNC_ERR_INTERNAL, "a graph gave %d tensors, expected %d",
                             dync__arg_count_tensors(&result), n_out);
@@ -84,26 +86,11 @@ DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, const int6
     return status;
 }
 
-DYNC__RARE static dync_status dync__inner_interpret_run(void *state, int n_in,
-                                                        dync__tensor *const *in, int n_out,
-                                                        dync__tensor **out)
+DYNC__RARE DYNC__FN dync_status dync__graph_eval_flat(dync__graph *g, const int64_t *value,
+                                                      int n_in, dync__tensor *const *in, int n_out,
+                                                      dync__tensor **out)
 {
-    bool grad_off = dync__grad_off(true);
-    dync_status status = dync__graph_eval_flat(state, NULL, n_in, in, n_out, out);
-    dync__grad_off(grad_off);
-    return status;
-}
-DYNC__RARE static void dync__inner_interpret_destroy(void *state) { dync__graph_unref(state); }
-DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward,
-                                                      const dync__options *options,
-                                                      dync__inner *out)
-{
-    (void)user, (void)is_backward, (void)options;
-    memset(out, 0, sizeof *out);
-    out->run = dync__inner_interpret_run;
-    out->destroy = dync__inner_interpret_destroy;
-    out->state = dync__graph_ref(g);
-    return DYNC_OK;
+    return dync__graph_eval_writes(g, NULL, value, n_in, in, n_out, out);
 }
 
 DYNC__DATA bool (*dync__aot_watched)(void);

@@ -82,6 +82,10 @@ DYNC__FN dync_status dync__aot_of_form(dync__aot_code *form, const int64_t *valu
                                        const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
 /* value: of the graph's symbols, or NULL */
+DYNC__FN dync_status dync__graph_eval_writes(dync__graph *, const struct dync__eval_writes *,
+                                             const int64_t *value, int n_in,
+                                             dync__tensor *const *in, int n_out,
+                                             dync__tensor **out);
 DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, const int64_t *value, int n_in,
                                            dync__tensor *const *in, int n_out, dync__tensor **out);
 

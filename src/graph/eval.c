@@ -218,6 +218,7 @@ static dync_status dync__run_element(const dync__arg *args, dync__arg *out)
 static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__arg *out)
 {
     dync__arg few[DYNC__MAX_ARGS], *args = few;
+    dync_status status = DYNC_OK;
     if (node->nargs > DYNC__MAX_ARGS) {
         args = dync__arena_alloc(env->arena, (size_t)node->nargs * sizeof *args);
         if (!args) return DYNC_ERR_MEMORY;
@@ -240,6 +241,8 @@ static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__
         if (dync__all_numbers(args, node->nargs) && !node->has_info && node->nout == 1)
             return dync__run_number(node, args, out);
         if (dync__op_is_item(node->op) && !node->has_info) return dync__run_element(args, out);
+        if (env->writes && env->writes->run(env->writes, env, node, args, &status, out))
+            return status;
         DYNC__TRY(dync__run_operator(env, node, args, out));
         dync__env_tell(env, node, out);
         return DYNC_OK;
@@ -278,13 +281,20 @@ DYNC__FN dync_status dync__graph_eval_sized(dync__graph *g, const int64_t *value
                                             const dync__arg *args, int nargs, dync__arena *arena,
                                             dync__arg *out)
 {
+    return dync__graph_eval_all(g, NULL, value, args, nargs, arena, out);
+}
+
+DYNC__FN dync_status dync__graph_eval_all(dync__graph *g, const dync__eval_writes *writes,
+                                          const int64_t *value, const dync__arg *args, int nargs,
+                                          dync__arena *arena, dync__arg *out)
+{
     *out = dync__arg_none();
     if (!g || g->failed || g->node.n == 0 || g->node.at[g->node.n - 1]->kind != DYNC__N_OUTPUT)
         return dync__fail(DYNC_ERR_VALUE, "graph: expected a finished graph");
     if (nargs != g->n_inputs)
         return dync__fail(DYNC_ERR_VALUE, "graph %s: expected %d inputs, got %d", g->name,
                           g->n_inputs, nargs);
-    dync__frame_env env = {.graph = g, .arena = arena};
+    dync__frame_env env = {.graph = g, .arena = arena, .writes = writes};
     env.slot = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.slot);
     env.last_use = dync__arena_alloc(arena, (size_t)g->node.n * sizeof *env.last_use);
     if (!env.slot || !env.last_use) return DYNC_ERR_MEMORY;

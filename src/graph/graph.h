@@ -198,9 +198,14 @@ DYNC__FN void dync__node_each_input(dync__node *, void (*fn)(void *user, dync__a
 DYNC__FN dync_status dync__graph_eval(dync__graph *, const dync__arg *args, int nargs,
                                       dync__arena *, dync__arg *out);
 /* The same where the symbols are known to be value[i], sizes or tokens. NULL: the inputs tell. */
+struct dync__eval_writes;
 DYNC__FN dync_status dync__graph_eval_sized(dync__graph *, const int64_t *value,
                                             const dync__arg *args, int nargs, dync__arena *,
                                             dync__arg *out);
+/* run.h: some nodes in another way; NULL: none. */
+DYNC__FN dync_status dync__graph_eval_all(dync__graph *, const struct dync__eval_writes *,
+                                          const int64_t *value, const dync__arg *args, int nargs,
+                                          dync__arena *, dync__arg *out);
 /* draw.c: pictures: Graphviz text, and an <svg> element. html_text escapes text for both. */
 DYNC__FN void dync__graph_draw_dot(dync__str *, const dync__graph *);
 DYNC__FN void dync__graph_draw_svg(dync__str *, const dync__graph *);

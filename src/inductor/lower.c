@@ -187,7 +187,7 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
             DYNC__TRY(dync__lower_getitem(w, n));
         else if (n->op < 0)
             return dync__fail(DYNC_ERR_INTERNAL, "lower: %s is no operator of the table", n->name);
-        else if (dync__lower_viewed(n))
+        else if (dync__node_viewed(n))
             DYNC__TRY(dync__lower_view(w, n));
         else
             DYNC__TRY(dync__lower_call(w, n, leaves));
@@ -271,7 +271,7 @@ DYNC__FN dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const b
     bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves &&
                 w->viewed && w->place && w->written;
     dync_status status = made ? dync__parts_find(w) : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__reinplace_find(w);
+    if (status == DYNC_OK) status = dync__lower_places(w);
     if (status == DYNC_OK) {
         status = dync__lower_bases(w, used);
         if (status == DYNC_OK) status = dync__lower_nodes(w);

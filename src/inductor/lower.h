@@ -2,6 +2,7 @@
 #ifndef DYNC__INDUCTOR_LOWER_H
 #define DYNC__INDUCTOR_LOWER_H
 #include "inductor.h"
+#include "../aot/reinplace.h"
 
 enum { DYNC__PARTS_MOST = 8 };
 /* A pointwise operator that is computed part by part along a dim of its result: part i is [cut[i],
@@ -46,12 +47,10 @@ DYNC__FN void dync__lowered_storages(dync__lowered *, const dync__pb *);
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
 DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
-/* The node that n is a view of; NULL: n is no view. */
-DYNC__FN const dync__node *dync__lower_viewed(const dync__node *n);
 /* reinplace.c: dync__layout_span, which may be symbolic. */
 DYNC__FN int64_t dync__lower_span(const dync__layout *);
 /* reinplace.c: fills w->place, w->written (after dync__parts_find); lowers a write in place. */
-DYNC__FN dync_status dync__reinplace_find(dync__lowerer *);
+DYNC__FN dync_status dync__lower_places(dync__lowerer *);
 DYNC__FN dync_status dync__reinplace_lower(dync__lowerer *, const dync__opcall *,
                                            const dync__node *, const dync__operand *in, int n_in);
 /* lower_over.c: fills w->base, w->leaves and the copies into inputs that are due; emits those due

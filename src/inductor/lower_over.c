@@ -103,7 +103,7 @@ static void dync__lower_see(dync__lowerer *w, int i)
 DYNC__FN dync_status dync__lower_bases(dync__lowerer *w, const bool *used)
 {
     for (int i = 0; i < w->g->node.n; i++) {
-        const dync__node *of = dync__lower_viewed(w->g->node.at[i]);
+        const dync__node *of = dync__node_viewed(w->g->node.at[i]);
         int at = of ? of->index : w->place[i];
         w->base[i] = at >= 0 ? w->base[at] : i;
         dync__lower_see(w, i);
