@@ -106,12 +106,18 @@ __attribute__((noinline, no_sanitize("address", "undefined"))) static bool dync_
 enum { DYNC__DEPTHS_SET = 4 };
 static DYNC__TLS uint64_t dync__depths_inside[64][DYNC__DEPTHS_SET];
 
-static bool dync__wait_gone(const dync__wait *w, const void *here)
+/* Those that were asked about last, by where the call stands: most calls are one of them. */
+typedef struct dync__depth_inside {
+    const void *frame, *back, *here;
+} dync__depth_inside;
+enum { DYNC__DEPTHS_LAST = 16 };
+static DYNC__TLS dync__depth_inside dync__depths_last[DYNC__DEPTHS_LAST];
+
+/* Found by a walk, or known from an earlier one. */
+static bool dync__wait_left(const dync__wait *w, const void *here)
 {
     const uintptr_t word[3] = {(uintptr_t)w->frame, (uintptr_t)w->back, (uintptr_t)here};
     uint64_t key = 0;
-    if (!dync__wait_stands(w)) return true;
-    if (!DYNC__HAS_WALK()) return false;
     for (int i = 0; i < 3; i++) key = (key ^ word[i]) * UINT64_C(0x9E3779B97F4A7C15) + (key >> 29);
     uint64_t *known = dync__depths_inside[key >> 58];
     for (int i = 0; i < DYNC__DEPTHS_SET; i++)
@@ -121,6 +127,17 @@ static bool dync__wait_gone(const dync__wait *w, const void *here)
     if (walk.gone) return true;
     memmove(known + 1, known, (DYNC__DEPTHS_SET - 1) * sizeof *known);
     known[0] = key;
+    return false;
+}
+
+static bool dync__wait_gone(const dync__wait *w, const void *here)
+{
+    dync__depth_inside *last = &dync__depths_last[(uintptr_t)here / 16 % DYNC__DEPTHS_LAST];
+    if (!dync__wait_stands(w)) return true;
+    if (last->here == here && last->frame == w->frame && last->back == w->back) return false;
+    if (!DYNC__HAS_WALK()) return false;
+    if (dync__wait_left(w, here)) return true;
+    *last = (dync__depth_inside){w->frame, w->back, here};
     return false;
 }
 #else
