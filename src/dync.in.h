@@ -650,6 +650,7 @@ DYNC__PLAIN
 #include "onnx/map_slice.c"
 #include "onnx/map_pad.c"
 #include "onnx/map_index.c"
+#include "onnx/map_unique.c"
 #include "onnx/map_conv.c"
 #include "onnx/map_pool.c"
 #include "onnx/map_bytes.c"
