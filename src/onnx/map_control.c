@@ -94,6 +94,12 @@ static dync_status dync__oi_loop_rounds(dync__onnx_call *c, const dync__onnx_bod
     return DYNC_OK;
 }
 
+/* Is there no condition at the beginning of a loop, or one that is known and true? */
+static bool dync__oi_is_true(dync__onnx_call *c)
+{
+    return !dync__oi_in(c, 1) || dync__oi_is_all(dync__oi_in(c, 1), 1);
+}
+
 DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
 {
     const dync__onnx_body *b = dync__oi_body(c, "body");
@@ -105,12 +111,17 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
     bool open = dync__oi_is_open(dync__oi_in(c, 0));
     if (dync__oi_in(c, 0) && !open && dync__oi_read_sizes(c, dync__oi_in(c, 0), 1, &most) < 0)
         return dync_error();
-    if (scans) most = dync__oi_number(most);
     bool inside = open || dync__is_token(most) || dync__oi_is_open(dync__oi_in(c, 1));
     for (int k = 0; k < n && most > DYNC__OI_UNROLLED; k++)
         inside = inside || dync__oi_is_open(c->in[2 + k].t);
     for (int k = 0; k < n; k++) inside = inside && !c->in[2 + k].sequence;
     if (!scans && inside) return dync__oi_loop_inside(c, b, most);
+    if (dync__is_token(most) && dync__oi_is_true(c) && !dync__tls.compiling) {
+        bool plain = true;
+        for (int k = 0; k < n; k++) plain = plain && !c->in[2 + k].sequence;
+        if (plain) return dync__oi_loop_scan(c, b, most);
+    }
+    if (scans) most = dync__oi_number(most);
     if (open) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data decide how far results grow");
     if (dync__oi_in(c, 1)) DYNC__TRY(dync__oi_truth(c, dync__oi_in(c, 1), &go));
     size_t bytes = (size_t)(b->n_inputs + b->n_outputs) * sizeof(dync__onnx_value);

@@ -16,6 +16,7 @@ typedef struct dync__oi_within {
     int n;        /* carried values */
     int64_t most; /* rounds, maybe symbolic; INT64_MAX: any number */
     int *type;    /* of the results, as ONNX has them */
+    dync_tensor *yes; /* made outside, so that it is known inside */
 } dync__oi_within;
 
 /* A function for dync_cond and its kin whose user pointer is w, which lives as long as the call. */
@@ -104,7 +105,7 @@ DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *c, const dync__onnx_bod
     int n = yes->n_outputs;
     int *type = dync__scope_alloc((size_t)(2 * n + 1) * sizeof *type);
     if (!type) return DYNC_ERR_MEMORY;
-    dync__oi_within w[2] = {{c, yes, 0, 0, type}, {c, no, 0, 0, type + n}};
+    dync__oi_within w[2] = {{c, yes, 0, 0, type, NULL}, {c, no, 0, 0, type + n, NULL}};
     dync__error_guard_begin(&guard);
     dync_tensor *pred = dync__oi_bool(dync__oi_in(c, 0));
     dync_value r = DYNC_NONE, none = dync__list_new(0);
@@ -161,7 +162,7 @@ DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *c, const dync__onnx_b
     int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
     dync__onnx_value *first = dync__oi_room(b->n_inputs);
     if (!type || !first) return DYNC_ERR_MEMORY;
-    dync__oi_within w = {c, b, n, most, type};
+    dync__oi_within w = {c, b, n, most, type, NULL};
     dync__error_guard_begin(&guard);
     first[0].t = dync__oi_tensor_i(DYNC_I64, 0, NULL, &zero);
     first[1].t = dync__oi_in(c, 1) ? dync__oi_bool(dync__oi_in(c, 1))
@@ -176,6 +177,67 @@ DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *c, const dync__onnx_b
     for (int i = 0; i < n; i++)
         DYNC__TRY(dync__oi_out_typed(c, i, dync_as_tensor(dync_at(r, 2 + i)), type[1 + i]));
     return DYNC_OK;
+}
+
+/* ---- Loop with results that grow -------------------------------------------------------------- */
+
+/* Is it one bool that is known, and true? Under a tracer, to which reading it would be an operator.
+ */
+static bool dync__oi_known_true(const dync_tensor *t)
+{
+    const dync__tensor *x = dync__peek(t);
+    return x && !(x->flags & DYNC__T_FAKE) && x->numel == 1 &&
+           dync__load_i64(dync__tensor_data(x), x->dtype);
+}
+
+/* One round of a known number of them: args are the values, the rounds' numbers; lists each. The
+ * body's condition has to be known as true. */
+static dync_value dync__oi_counted_round(const dync_value *args, int nargs, void *user)
+{
+    dync__oi_within *w = user;
+    const dync__onnx_body *b = w->body;
+    dync__onnx_value *in = dync__oi_room(b->n_inputs), *out = dync__oi_room(b->n_outputs);
+    if (!in || !out || nargs != 2) return DYNC_NONE;
+    in[0] = (dync__onnx_value){dync_as_tensor(dync_at(args[1], 0)), DYNC__ONNX_INT64, NULL};
+    in[1] = (dync__onnx_value){w->yes, DYNC__ONNX_BOOL, NULL};
+    for (int i = 0; i < w->n; i++)
+        in[2 + i] = (dync__onnx_value){dync_as_tensor(dync_at(args[0], i)), w->c->in[2 + i].type,
+                                       NULL};
+    if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
+    if (!dync__oi_known_true(out[0].t)) {
+        dync__oi_fail(w->c, DYNC_ERR_DATA_PTR, "data decide how far results grow");
+        return DYNC_NONE;
+    }
+    dync_value both = dync__list_new(2);
+    if (both.kind != DYNC_KIND_LIST) return both;
+    dync__list_set(both, 0, dync__oi_values(w->n, out + 1));
+    dync__list_set(both, 1, dync__oi_values(b->n_outputs - 1 - w->n, out + 1 + w->n));
+    return both;
+}
+
+/* A loop with scan outputs, of `rounds` rounds (a size): a scan over their numbers. */
+DYNC__FN dync_status dync__oi_loop_scan(dync__onnx_call *c, const dync__onnx_body *b,
+                                        int64_t rounds)
+{
+    dync__error_guard guard;
+    int n = b->n_inputs - 2, grown = b->n_outputs - 1 - n;
+    int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
+    if (!type) return DYNC_ERR_MEMORY;
+    const int64_t one = 1;
+    dync__oi_within w = {c, b, n, rounds, type, dync__oi_tensor_i(DYNC_BOOL, 0, &one, &one)};
+    if (!w.yes) return DYNC_ERR_MEMORY;
+    dync__error_guard_begin(&guard);
+    dync__onnx_value count = {dync__oi_arange(0, rounds, 1, DYNC_I64), DYNC__ONNX_INT64, NULL};
+    dync_value r = DYNC_NONE;
+    if (count.t)
+        r = dync_scan_values(dync__oi_callee(dync__oi_counted_round, &w),
+                             dync__oi_values(n, c->in + 2), dync__oi_values(1, &count), false,
+                             dync__tls.at);
+    dync_value last = dync_at(r, 0), all = dync_at(r, 1);
+    bool made = dync_len(r) == 2 && dync_len(last) == n && dync_len(all) == grown;
+    DYNC__TRY(dync__oi_tried(c, &guard, made));
+    DYNC__TRY(dync__oi_take(c, 0, last, type + 1));
+    return dync__oi_take(c, n, all, type + 1 + n);
 }
 
 /* ---- Scan ------------------------------------------------------------------------------------ */
@@ -219,7 +281,7 @@ DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *c, const dync__onnx_b
     int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
     dync__onnx_value *xs = dync__oi_room(scans);
     if (!type || !xs) return DYNC_ERR_MEMORY;
-    dync__oi_within w = {c, b, states, 0, type};
+    dync__oi_within w = {c, b, states, 0, type, NULL};
     dync__error_guard_begin(&guard);
     bool there = true;
     for (int k = 0; k < scans && there; k++)

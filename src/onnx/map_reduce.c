@@ -172,10 +172,11 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
         !dync__oi_axis(c, given, dync__oi_rank(x), &axis))
         return dync_error();
     bool exclusive = dync__oi_int(c, "exclusive") != 0;
-    int64_t n = product || exclusive ? dync__oi_size(x, axis) : 0;
+    int64_t n = product ? dync__oi_size(x, axis) : dync__oi_extent(x, axis);
     if (reverse) x = dync_flip(x, dync_shape(axis));
-    if (exclusive && n > 0 && x) {
-        dync_tensor *part[2] = {dync__oi_narrow(x, axis, 0, 1), dync__oi_narrow(x, axis, 0, n - 1)};
+    if (exclusive && dync__sz_lt(0, n) && x) {
+        dync_tensor *part[2] = {dync__oi_narrow(x, axis, 0, 1),
+                                dync__oi_narrow(x, axis, 0, dync__sz_sub(n, 1))};
         part[0] = product ? dync_ones_like(part[0]) : dync_zeros_like(part[0]);
         x = dync__oi_list(2, part, axis, false);
     }
@@ -198,12 +199,22 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
 
 /* The k largest (or smallest) along an axis in order, and their places. k was an attribute until
  * opset 9; it may be symbolic. They are sorted whether `sorted` asks for it or not. */
+/* The first ones along axis, as many as a number says that data decide. */
+static dync_tensor *dync__oi_first_open(dync_tensor *x, int axis, dync_tensor *k)
+{
+    dync_tensor *at = dync__oi_arange(0, dync__oi_extent(x, axis), 1, DYNC_I64);
+    at = at ? dync_nonzero(dync_lt(at, dync_reshape(k, DYNC_SCALAR))) : NULL;
+    return at ? dync_index_select(x, axis, dync_select(at, 1, 0)) : NULL;
+}
+
 DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     int64_t k = dync__oi_int(c, "k");
     int axis;
-    if (c->version >= 10 && dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &k) < 0)
+    bool open = c->version >= 10 && dync__oi_is_open(dync__oi_in(c, 1));
+    if (open) k = 0;
+    if (c->version >= 10 && !open && dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &k) < 0)
         return dync_error();
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
     bool largest = dync__oi_int(c, "largest") != 0;
@@ -214,7 +225,10 @@ DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
     dync_value both = dync_sort(x, axis, largest);
     if (both.kind != DYNC_KIND_LIST) return dync_error();
     dync_tensor *v = dync_as_tensor(dync_at(both, 0)), *at = dync_as_tensor(dync_at(both, 1));
-    if (k != dync__oi_extent(x, axis)) {
+    if (open) {
+        v = dync__oi_first_open(v, axis, dync__oi_in(c, 1));
+        at = dync__oi_first_open(at, axis, dync__oi_in(c, 1));
+    } else if (k != dync__oi_extent(x, axis)) {
         v = dync__oi_narrow(v, axis, 0, k);
         at = dync__oi_narrow(at, axis, 0, k);
     }

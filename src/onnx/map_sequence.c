@@ -131,25 +131,26 @@ DYNC__FN dync_status dync__oi_split_to_sequence(dync__onnx_call *c)
     int axis, n = 0;
     int64_t from = 0, one = 1;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
-    int64_t size = dync__oi_size(x, axis),
+    int64_t size = each ? dync__oi_size(x, axis) : dync__oi_extent(x, axis),
             *sizes = dync__scope_alloc(DYNC__OI_SEQUENCE * sizeof size);
     if (!sizes) return DYNC_ERR_MEMORY;
     if (each && told && dync__oi_read(c, told, 1, &one) != 1) return dync_error();
     if (each && one < 1) return dync__oi_fail(c, DYNC_ERR_SHAPE, "parts of %lld", (long long)one);
-    if (!each && (n = dync__oi_read(c, told, DYNC__OI_SEQUENCE, sizes)) < 0) return dync_error();
+    if (!each && (n = dync__oi_read_sizes(c, told, DYNC__OI_SEQUENCE, sizes)) < 0)
+        return dync_error();
     dync__onnx_sequence *s = dync__oi_sequence_new(c, each ? size / one + (size % one != 0) : n);
     for (int i = 0; s && i < s->n; i++) {
         int64_t part = each ? DYNC__MIN(one, size - from) : sizes[i];
-        if (part < 0 || part > size - from)
+        if (dync__sz_lt(part, 0) || dync__sz_lt(dync__sz_sub(size, from), part))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
         dync_tensor *t = dync__oi_narrow(x, axis, from, part);
         if (squeeze && t) t = dync_squeeze(t, axis);
         s->at[i] = (dync__onnx_value){t, dync__oi_in_type(c, 0), NULL};
-        from += part;
+        from = dync__sz_add(from, part);
     }
-    if (from != size)
-        return dync__oi_fail(c, DYNC_ERR_SHAPE, "parts of %lld in all, not %lld", (long long)from,
-                             (long long)size);
+    if (s && !dync__sz_eq(from, size))
+        return dync__oi_fail(c, DYNC_ERR_SHAPE, "parts of %lld in all, not %lld",
+                             (long long)dync__oi_number(from), (long long)dync__oi_number(size));
     return dync__oi_out_sequence(c, 0, s);
 }
 

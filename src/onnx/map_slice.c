@@ -52,6 +52,41 @@ static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, 
     return dync_slice(x, axis, from, to, step == 1 ? 1 : dync__sz_min(step, dync__sz_add(size, 1)));
 }
 
+/* Where a slice that data bound begins or ends: number i of a vector, counted from the front; known:
+ * it is `edge`, a size. */
+static dync_value dync__oi_slice_bound(dync_tensor *t, int i, bool known, int64_t edge,
+                                       int64_t size)
+{
+    if (known) return dync__value_of_size(edge);
+    t = dync_to_dtype(dync_select(t, 0, i), DYNC_I64);
+    return dync_v_tensor(
+        t ? dync_where(dync_lt(t, 0), dync_add(t, dync__value_of_size(size)), t) : NULL);
+}
+
+/* One axis of a slice by inputs 1 and 2, number i of each, as data say: NonZero of the places inside
+ * it. from, to: the numbers of those that are known. */
+static dync_tensor *dync__oi_slice_open(const dync__onnx_call *c, dync_tensor *x, int axis, int i,
+                                        int64_t from, int64_t to, int64_t step)
+{
+    bool known[2] = {!dync__oi_is_open(dync__oi_in(c, 1)), !dync__oi_is_open(dync__oi_in(c, 2))};
+    int64_t size = dync__oi_extent(x, axis);
+    if (step < 1) {
+        dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data bound a slice that goes back");
+        return NULL;
+    }
+    if (known[0]) from = dync__sz_max(dync__oi_slice_edge(from, size), 0);
+    if (known[1]) to = dync__oi_slice_edge(to, size);
+    dync_tensor *at = dync__oi_arange(0, size, 1, DYNC_I64), *inside;
+    dync_value first = dync__oi_slice_bound(dync__oi_in(c, 1), i, known[0], from, size),
+               end = dync__oi_slice_bound(dync__oi_in(c, 2), i, known[1], to, size);
+    if (!known[0]) first = dync_v_tensor(dync_maximum(first.as.t, 0));
+    inside = at ? dync_logical_and(dync_ge(at, first), dync_lt(at, end)) : NULL;
+    if (step > 1 && inside)
+        inside = dync_logical_and(inside, dync_eq(dync_remainder(dync_sub(at, first), step), 0));
+    at = inside ? dync_nonzero(inside) : NULL;
+    return at ? dync_index_select(x, axis, dync_select(at, 1, 0)) : NULL;
+}
+
 /* Inputs (until opset 9 attributes) starts, ends, axes, steps, one number an axis. Without axes
  * they are the first ones; without steps 1. One axis after another. */
 DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
@@ -59,11 +94,15 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims part[4] = {{0, {0}}, {0, {0}}, {0, {0}}, {0, {0}}}; /* starts ends axes steps */
     static const char *const name[] = {"starts", "ends", "axes"};
+    bool open = false;
     for (int k = 0; k < 4; k++) {
         const int64_t *at;
         if (c->version < 10 && k < 3) {
             part[k].n = DYNC__MIN(dync__oi_ints(c, name[k], &at), DYNC_MAX_DIMS);
             for (int i = 0; i < part[k].n; i++) part[k].d[i] = at[i];
+        } else if (k < 2 && dync__oi_is_open(dync__oi_in(c, 1 + k))) {
+            part[k] = (dync_dims){(int)dync__oi_size(dync__oi_in(c, 1 + k), 0), {0}};
+            open = true;
         } else if (dync__oi_in(c, 1 + k) &&
                    !dync__oi_read_dims(c, dync__oi_in(c, 1 + k), &part[k])) {
             return dync_error();
@@ -79,7 +118,8 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
         if (!dync__oi_axis(c, part[2].n ? dync__oi_number(part[2].d[i]) : i, dync__oi_rank(x),
                            &axis))
             return dync_error();
-        x = dync__oi_slice_axis(x, axis, part[0].d[i], part[1].d[i], step);
+        x = open ? dync__oi_slice_open(c, x, axis, i, part[0].d[i], part[1].d[i], step)
+                 : dync__oi_slice_axis(x, axis, part[0].d[i], part[1].d[i], step);
     }
     return dync__oi_out(c, 0, x);
 }

@@ -114,6 +114,7 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *, const dync__onnx_body *yes,
                                         const dync__onnx_body *no);
 DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *, const dync__onnx_body *, int64_t most);
+DYNC__FN dync_status dync__oi_loop_scan(dync__onnx_call *, const dync__onnx_body *, int64_t rounds);
 DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *, const dync__onnx_body *, int states);
 DYNC__FN dync_status dync__oi_scan(dync__onnx_call *);
 DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x, dync_tensor *k,

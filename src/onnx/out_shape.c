@@ -237,9 +237,40 @@ DYNC__FN dync__ox_name dync__ox_strided(dync__ox *w)
     return dync__ox_take(w, n, place);
 }
 
+/* A diagonal of symbolic sizes: both dims as one of rows * columns, of which every (columns + 1)-th
+ * is taken, from `offset` on, or for a negative one from row -offset on. */
+static dync__ox_name dync__ox_diagonal_sized(dync__ox *w)
+{
+    const dync__layout *in = &dync__ox_of(w, 0)->lay, *out = &w->node->info[0].lay;
+    int64_t offset = dync__ox_arg(w, 1)->as.i, order[DYNC_MAX_DIMS], shape[DYNC_MAX_DIMS];
+    int rows = dync__ox_axis(w, 2, in->ndim), columns = dync__ox_axis(w, 3, in->ndim), n = 0;
+    for (int d = 0; d < in->ndim; d++) {
+        if (d == rows || d == columns) continue;
+        shape[n] = in->shape[d];
+        order[n++] = d;
+    }
+    shape[n] = -1;
+    order[n] = rows;
+    order[n + 1] = columns;
+    dync__ox_name x = dync__ox_transposed(w, dync__ox_in(w, 0), in->ndim, order),
+                  width = dync__ox_size_of(w, in->shape[columns]),
+                  one = dync__ox_ints(w, 1, &(int64_t){1}), first, at;
+    x = dync__ox_reshape(w, x, n + 1, shape);
+    first = dync__ox_ints(w, 1, &(int64_t){offset < 0 ? -offset : offset});
+    if (offset < 0) first = dync__ox_op2(w, "Mul", first, width);
+    at = dync__ox_op2(w, "Mul", dync__ox_range(w, out->shape[n]),
+                      dync__ox_op2(w, "Add", width, one));
+    x = dync__ox_op2(w, "Gather", x, dync__ox_op2(w, "Add", at, first));
+    dync__ox_set_i(w, "axis", n);
+    dync__ox_from_front(w);
+    return x;
+}
+
 /* A view, by the places of its layout in that of the argument. */
 DYNC__FN dync__ox_name dync__ox_view_gather(dync__ox *w)
 {
+    if (w->node->op == DYNC__OP_diagonal && dync__layout_has_tokens(&dync__ox_of(w, 0)->lay))
+        return dync__ox_diagonal_sized(w);
     int64_t n, *place = dync__ox_places(w, &w->node->info[0].lay, &n);
     if (!place || !dync__ox_elements(w, &dync__ox_of(w, 0)->lay, n, place)) return "";
     return dync__ox_take(w, n, place);

@@ -25,7 +25,9 @@ echo "$known cases differ as tests/onnx/expected.txt says"
 echo "$passed passed, $(echo $new $gone | wc -w) failed"
 # models of symbolic sizes, and those that people use, from their wheels, to 1e-4
 "$python" -c 'import onnxruntime' 2>/dev/null || { echo "skip models: no package onnxruntime"; [ -z "$new$gone" ]; exit; }
+# what is written of each is checked by onnx and run by ONNX Runtime
 "$python" tests/onnx/sized.py "$folder" && "$program" "$folder/sized" 2>"$folder/err" || exit 1
+"$python" tests/onnx/again.py "$folder/sized" || exit 1
 "$python" tests/onnx/models.py "$folder"
 case $? in
 0) "$program" "$folder/models" 2>"$folder/err" || exit 1 ;;
@@ -36,11 +38,15 @@ esac
 rm -rf "$folder/microsoft"
 "$python" tests/oracle/microsoft.py "$folder/microsoft" || exit 1
 "$program" "$folder/microsoft/list" -e 2>"$folder/err" || exit 1
-# what PyTorch's two exporters write of 20 architectures (TEST_LONG=1: of 47), compiled and node by node, to 1e-4 of its numbers
+# what PyTorch's two exporters write of 20 architectures (TEST_LONG=1: of 68), compiled and node by node, to 1e-4 of its
+# numbers; and what dync writes of them, by ONNX Runtime
 rm -rf "$folder/exported"
 "$python" tests/oracle/torch_onnx.py "$folder/exported" ${TEST_LONG:+--all}
 case $? in
-0) "$program" "$folder/exported/list" -e 2>"$folder/err" || exit 1 ;;
+0)
+    "$program" "$folder/exported/list" -e 2>"$folder/err" || exit 1
+    "$python" tests/onnx/again.py "$folder/exported/list" || exit 1
+    ;;
 3) ;; # said why
 *) exit 1 ;;
 esac

@@ -51,6 +51,8 @@ HALVE = body([n("Mul", ["a", "half"], ["a2"]), n("ReduceMax", ["a2"], ["m"], kee
              ["i", "on", "a"], ["go", "a2"])
 COUNT = body([n("Cast", ["i"], ["c"], to=T.FLOAT), n("Add", ["a", "c"], ["a1"]), n("Mul", ["a1", "half"], ["a2"]), n("Identity", ["on"], ["go"])],
              ["i", "on", "a"], ["go", "a2"])
+GROW = body([n("Gather", ["x", "i"], ["g"]), n("Add", ["a", "g"], ["a2"]), n("Identity", ["on"], ["go"]), n("Mul", ["a2", "g"], ["o"])],
+            ["i", "on", "a"], ["go", "a2", "o"])
 CELL = body([n("MatMul", ["h", "w"], ["p"]), n("Add", ["p", "t"], ["q"]), n("Tanh", ["q"], ["h2"]), n("Mul", ["h2", "h2"], ["o"])],
             ["h", "t"], ["h2", "o"])
 
@@ -246,6 +248,16 @@ MODELS = {
                       {"least": 3, "int": {"k": 3}, "i32": True}),
     "lstm_given": ([n("LSTM", ["x", "w", "r"], ["y"], hidden_size=4)], {"x": ["t", "n", 3], "w": [1, 16, 3], "r": [1, 16, 4]}, ["y"], {}, {"least": 1}),
     "einsum": ([n("Einsum", ["x", "z"], ["y"], equation="abk,ack->abc")], {"x": ["a", "b", 6], "z": ["a", "c", 6]}, ["y"], {}, {"least": 1}),
+    "einsum_diagonals": ([n("Einsum", ["x"], ["y"], equation="bii->bi"), n("Einsum", ["x"], ["z"], equation="...ii->..."),
+                          n("Einsum", ["x", "v"], ["w"], equation="bii,bi->b")], {"x": ["b", "n", "n"], "v": ["b", "n"]}, ["y", "z", "w"], {}, {"least": 1}),
+    "cumsum_before": ([n("CumSum", ["x", "ax"], ["y"], exclusive=1)], X, ["y"], {"ax": one(0)}, {"least": 1}),
+    # data bound what is taken
+    "slice_told": ([n("Slice", ["x", "st", "k", "ax"], ["y"]), n("Slice", ["x", "k", "en", "ax", "by"], ["z"])], {"x": ["a", 6], "k": [1]}, ["y", "z"],
+                   {"st": i(1), "en": i(-1), "ax": i(0), "by": i(2)}, {"int": {"k": 4}, "least": 4}),
+    "top_k_told": ([n("TopK", ["x", "k"], ["v", "at"], axis=1)], {"x": ["a", 6], "k": [1]}, ["v", "at"], {}, {"int": {"k": 6}, "least": 1}),
+    "split_by_size": ([n("Shape", ["x"], ["s"], end=1), n("Div", ["s", "two"], ["h"]), n("Sub", ["s", "h"], ["r"]), n("Concat", ["h", "r"], ["to"], axis=0),
+                       n("SplitToSequence", ["x", "to"], ["q"], axis=0), n("SequenceAt", ["q", "zero"], ["y"]), n("SequenceAt", ["q", "one"], ["z"])],
+                      {"x": ["a", "b"]}, ["y", "z"], {"two": i(2), "zero": one(0), "one": one(1)}, {"least": 2, "opset": 15}),
     "cache": ([n("Concat", ["past", "new"], ["all"], axis=1), n("Transpose", ["all"], ["t"], perm=[0, 2, 1]),
                n("MatMul", ["new", "t"], ["s"]), n("Add", ["s", "mask"], ["m"]), n("Softmax", ["m"], ["p"]), n("MatMul", ["p", "all"], ["y"])],
               {"past": ["n", "past_length", 4], "new": ["n", "length", 4], "mask": ["n", "length", "past_length + length"]}, ["y", "all"],
@@ -272,6 +284,9 @@ MODELS = {
                 {"least": 1}),
     "for_size": ([n("Shape", ["x"], ["s"], end=1), n("Squeeze", ["s"], ["k"]), n("Loop", ["k", "", "x"], ["y"], body=COUNT)],
                  {"x": ["a", 6]}, ["y"], {"half": np.float32(0.5)}, {"least": 1}),
+    # a result that grows in each round
+    "for_each": ([n("Shape", ["x"], ["s"], end=1), n("Squeeze", ["s"], ["k"]), n("Loop", ["k", "", "c"], ["y", "z"], body=GROW)],
+                 {"x": ["n", 6]}, ["y", "z"], {"c": f(6)}, {"least": 1}),
     "scan": ([n("Scan", ["h0", "x"], ["y", "z"], num_scan_inputs=1, body=CELL)], {"x": ["t", "b", 6], "h0": ["b", 6]}, ["y", "z"],
              {"w": f(6, 6)}, {"least": 1}),
     "scan_back": ([n("Scan", ["h0", "x"], ["y", "z"], num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1],

@@ -17,6 +17,7 @@ class Case:
     names: list             # of the inputs
     dynamic: dict = field(default_factory=dict)     # input name -> {dim: name of its size}
     kinds: tuple = ("script", "dynamo")             # exporters that can write it, as it is
+    graph: bool = True                              # it becomes one graph, which is written and read again
 
 
 def randn(*shape):

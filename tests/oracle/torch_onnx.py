@@ -4,7 +4,7 @@
 usage: torch_onnx.py FOLDER [--all] [NAME...]     without names the 20 of exported.py; --all: all three files'
 
 FOLDER/<name>_script and <name>_dynamo get model.onnx (torch.onnx.export with dynamo=False and True) and a folder
-test_data_set_<n> an input tuple, with PyTorch's own outputs; FOLDER/list has a line a case: folder, rtol, atol.
+test_data_set_<n> an input tuple, with PyTorch's own outputs; FOLDER/list has a line a case: folder, rtol, atol, graph.
 Without torch or onnxscript says why, and ends with 3.
 """
 import contextlib
@@ -118,7 +118,7 @@ def main():
                 data = os.path.join(target, f"test_data_set_{i}")
                 write(data, "input", inputs)
                 write(data, "output", outputs if isinstance(outputs, (tuple, list)) else [outputs])
-            lines.append(f"{name}_{kind} {RTOL:g} {ATOL:g}\n")
+            lines.append(f"{name}_{kind} {RTOL:g} {ATOL:g}{' graph' if case.graph else ''}\n")
     with open(os.path.join(folder, "list"), "w") as f:
         f.writelines(lines)
     print(f"{len(lines)} models of {len(names)} architectures")
