@@ -13,9 +13,9 @@ DYNC__COLD
 typedef struct dync__oi_within {
     dync__onnx_call *c;
     const dync__onnx_body *body;
-    int n;        /* carried values */
-    int64_t most; /* rounds, maybe symbolic; INT64_MAX: any number */
-    int *type;    /* of the results, as ONNX has them */
+    int n;            /* carried values */
+    int64_t most;     /* rounds, maybe symbolic; INT64_MAX: any number */
+    int *type;        /* of the results, as ONNX has them */
     dync_tensor *yes; /* made outside, so that it is known inside */
 } dync__oi_within;
 
@@ -201,8 +201,8 @@ static dync_value dync__oi_counted_round(const dync_value *args, int nargs, void
     in[0] = (dync__onnx_value){dync_as_tensor(dync_at(args[1], 0)), DYNC__ONNX_INT64, NULL};
     in[1] = (dync__onnx_value){w->yes, DYNC__ONNX_BOOL, NULL};
     for (int i = 0; i < w->n; i++)
-        in[2 + i] = (dync__onnx_value){dync_as_tensor(dync_at(args[0], i)), w->c->in[2 + i].type,
-                                       NULL};
+        in[2 + i] =
+            (dync__onnx_value){dync_as_tensor(dync_at(args[0], i)), w->c->in[2 + i].type, NULL};
     if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
     if (!dync__oi_known_true(out[0].t)) {
         dync__oi_fail(w->c, DYNC_ERR_DATA_PTR, "data decide how far results grow");

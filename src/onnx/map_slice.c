@@ -59,8 +59,8 @@ static dync_value dync__oi_slice_bound(dync_tensor *t, int i, bool known, int64_
 {
     if (known) return dync__value_of_size(edge);
     t = dync_to_dtype(dync_select(t, 0, i), DYNC_I64);
-    return dync_v_tensor(
-        t ? dync_where(dync_lt(t, 0), dync_add(t, dync__value_of_size(size)), t) : NULL);
+    return dync_v_tensor(t ? dync_where(dync_lt(t, 0), dync_add(t, dync__value_of_size(size)), t)
+                           : NULL);
 }
 
 /* One axis of a slice by inputs 1 and 2, number i of each, as data say: NonZero of the places inside

@@ -44,8 +44,7 @@ static int64_t *dync__oi_sort_rows(const dync__oi_rows *r, int64_t *a, int64_t *
         for (int64_t from = 0; from < r->n; from += 2 * run) {
             int64_t middle = DYNC__MIN(from + run, r->n), end = DYNC__MIN(from + 2 * run, r->n);
             for (int64_t i = from, j = middle, k = from; k < end; k++) {
-                bool left =
-                    j >= end || (i < middle && dync__oi_compare_rows(r, a[i], a[j]) <= 0);
+                bool left = j >= end || (i < middle && dync__oi_compare_rows(r, a[i], a[j]) <= 0);
                 b[k] = left ? a[i++] : a[j++];
             }
         }
@@ -90,8 +89,8 @@ static dync_status dync__oi_groups_sorted(dync_tensor *rows, int64_t each, dync_
         if (!g->row) return dync_error();
     }
     rows = dync_index_select(rows, 0, g->row);
-    dync_tensor *differ = dync_ne(dync__oi_narrow(rows, 0, 1, less),
-                                  dync__oi_narrow(rows, 0, 0, less));
+    dync_tensor *differ =
+        dync_ne(dync__oi_narrow(rows, 0, 1, less), dync__oi_narrow(rows, 0, 0, less));
     differ = differ ? dync_any(differ, dync_shape(1), false) : NULL;
     dync_tensor *part[2] = {dync__oi_full(dync_shape(1), 1, DYNC_BOOL), differ};
     g->begins = differ ? dync__oi_list(2, part, 0, false) : NULL;
