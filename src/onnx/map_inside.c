@@ -179,7 +179,7 @@ DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *c, const dync__onnx_b
     return DYNC_OK;
 }
 
-/* ---- Loop with results that grow -------------------------------------------------------------- */
+/* ---- Loop with results that grow ------------------------------------------------------------- */
 
 /* Is it one bool that is known, and true? Under a tracer, to which reading it would be an operator.
  */

@@ -52,8 +52,8 @@ static dync_tensor *dync__oi_slice_axis(dync_tensor *x, int axis, int64_t from, 
     return dync_slice(x, axis, from, to, step == 1 ? 1 : dync__sz_min(step, dync__sz_add(size, 1)));
 }
 
-/* Where a slice that data bound begins or ends: number i of a vector, counted from the front; known:
- * it is `edge`, a size. */
+/* Where a slice that data bound begins or ends: number i of a vector, counted from the front;
+ * known: it is `edge`, a size. */
 static dync_value dync__oi_slice_bound(dync_tensor *t, int i, bool known, int64_t edge,
                                        int64_t size)
 {
@@ -63,8 +63,8 @@ static dync_value dync__oi_slice_bound(dync_tensor *t, int i, bool known, int64_
                            : NULL);
 }
 
-/* One axis of a slice by inputs 1 and 2, number i of each, as data say: NonZero of the places inside
- * it. from, to: the numbers of those that are known. */
+/* One axis of a slice by inputs 1 and 2, number i of each, as data say: NonZero of the places
+ * inside it. from, to: the numbers of those that are known. */
 static dync_tensor *dync__oi_slice_open(const dync__onnx_call *c, dync_tensor *x, int axis, int i,
                                         int64_t from, int64_t to, int64_t step)
 {
