@@ -748,6 +748,7 @@ DYNC__PLAIN
 #include "minify/repro_run.c"
 #include "minify/repro.c"
 #include "minify/backends.c"
+#include "compile/compile.h"
 #include "compile/compile.c"
 #include "compile/export.c"
 DYNC__PLAIN

@@ -7,6 +7,7 @@
  *                  functional graph -> loops, kernel calls      inductor/lower.c, op/lower.c
  *                  -> fused, scheduled, planned -> code         runtime/plan.c, loop/, codegen/ */
 #include "../dync.in.h"
+#include "compile.h"
 #include "../backend/backend.h"
 #include "../minify/minify.h"
 #include "../program/program.h"
@@ -39,29 +40,27 @@ static int dync__compile_name_at(const char *names, const char *word, size_t n)
     return -1;
 }
 
-/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any
- * number. */
-static dync_status dync__compile_check_args(const char *fn, const char *args, int arity)
+/* .args: as many identifiers as the function has arguments, no two the same. arity -1: any number;
+ * by: the public function that the user called. */
+static dync_status dync__compile_check_args(const char *by, const char *fn, const char *args,
+                                            int arity)
 {
     int n = 0;
     for (const char *p = args + strspn(args, " ,"); *p; p += strspn(p, " ,"), n++) {
         size_t k = strcspn(p, " ,");
         if (!dync__is_name(p, k))
-            return dync__fail(
-                DYNC_ERR_VALUE,
-                "dync_compile: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", fn, (int)k,
-                p, args);
+            return dync__fail(DYNC_ERR_VALUE,
+                              "%s: %s: .args: expected names \"x, y\", got '%.*s' in '%s'", by, fn,
+                              (int)k, p, args);
         if (dync__compile_name_at(args, p, k) != n)
-            return dync__fail(
-                DYNC_ERR_VALUE,
-                "dync_compile: %s: .args: expected different names, got '%.*s' twice in '%s'", fn,
-                (int)k, p, args);
+            return dync__fail(DYNC_ERR_VALUE,
+                              "%s: %s: .args: expected different names, got '%.*s' twice in '%s'",
+                              by, fn, (int)k, p, args);
         p += k;
     }
     if (arity >= 0 && n != arity)
-        return dync__fail(DYNC_ERR_VALUE,
-                          "dync_compile: %s: .args: expected %d name%s, got %d: '%s'", fn, arity,
-                          arity == 1 ? "" : "s", n, args);
+        return dync__fail(DYNC_ERR_VALUE, "%s: %s: .args: expected %d name%s, got %d: '%s'", by, fn,
+                          arity, arity == 1 ? "" : "s", n, args);
     return DYNC_OK;
 }
 
@@ -91,15 +90,16 @@ static dync_status dync__compile_check_symbolic(const char *fn, const char *symb
 }
 
 /* The function's name in messages: the option, the callee's, what the macro saw, "fn". */
-static dync_status dync__compile_check(const dync_callee *callee, const char *fn_name,
-                                       const dync_compile_options *o, const dync_backend *backend)
+static dync_status dync__compile_check(const char *by, const dync_callee *callee,
+                                       const char *fn_name, const dync_compile_options *o,
+                                       const dync_backend *backend)
 {
     const char *args = o->args ? o->args : callee->args, *fn = o->name        ? o->name
                                                                : callee->name ? callee->name
                                                                : fn_name      ? fn_name
                                                                               : "fn";
     int arity = dync__callee_arity(callee);
-    if (args) DYNC__TRY(dync__compile_check_args(fn, args, arity));
+    if (args) DYNC__TRY(dync__compile_check_args(by, fn, args, arity));
     if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
     if (DYNC__SYM_NONE &&
         (o->dynamic == DYNC_DYNAMIC_ON || o->capture_scalars || o->capture_dynamic_shapes))
@@ -122,11 +122,11 @@ static const dync__compile_texts *dync__compile_read(void)
 
 /* Everything is checked before anything is made. Hooks are installed here and not at start, so that
  * a program which never compiles links none of it. NULL + error. */
-static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_name,
+static dync__compiled *dync__compile_make(const char *by, dync_callee callee, const char *fn_name,
                                           dync_compile_options options,
                                           const dync__compile_texts *texts)
 {
-    if (dync__callee_check(&callee, "dync_compile") != DYNC_OK) return NULL;
+    if (dync__callee_check(&callee, by) != DYNC_OK) return NULL;
     dync__compiled *inner = dync__callee_compiled(&callee);
     /* peeled off: the new backend replaces the old */
     if (inner) {
@@ -155,7 +155,7 @@ static dync__compiled *dync__compile_make(dync_callee callee, const char *fn_nam
                    (int)options.dynamic);
         return NULL;
     }
-    if (dync__compile_check(&callee, fn_name, &options, backend) != DYNC_OK) return NULL;
+    if (dync__compile_check(by, &callee, fn_name, &options, backend) != DYNC_OK) return NULL;
     int after = 0;
     if ((texts && !texts->repro_after(options.repro_after, &after)) || options.repro_level < 0 ||
         options.repro_level > 4) {
@@ -187,9 +187,15 @@ static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
     dync_loc outer = dync__tls.at;
     if (options->at_.file) dync__tls.at = options->at_;
     dync_compiled *handle =
-        dync__compiled_handle(dync__compile_make(callee, fn_name, *options, texts));
+        dync__compiled_handle(dync__compile_make("dync_compile", callee, fn_name, *options, texts));
     dync__tls.at = outer;
     return handle;
+}
+DYNC__FN dync__compiled *dync__compile_by(const char *by, dync_callee callee, const char *fn_name,
+                                          dync_compile_options options)
+{
+    dync__scripts_install();
+    return dync__compile_make(by, callee, fn_name, options, dync__compile_read());
 }
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options)

@@ -6,6 +6,7 @@
  * inside and write tensors from elsewhere, which then are its state. Capturing runs what it
  * captures: what that wrote is put back. */
 #include "../dync.in.h"
+#include "compile.h"
 #include "../backend/backend.h"
 #include "../program/program.h"
 DYNC__COLD
@@ -228,13 +229,13 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
                                 .fullgraph = true,
                                 .capture_scalars = !DYNC__SYM_NONE,
                                 .capture_dynamic_shapes = !DYNC__SYM_NONE};
-    dync_compiled *handle = dync_compile_opt(callee, name, opt);
-    dync__compiled *f = dync__compiled_peek(handle);
+    dync__compiled *f =
+        dync__compile_by(x->step ? "dync_export_step" : "dync_export", callee, name, opt);
     if (!f) return NULL;
     f->undone = x->step;
     uint64_t errors = dync__error_count();
     dync_scope scope = dync_scope_begin();
-    dync_call_values(handle, nargs, args);
+    dync_call_values(dync__compiled_handle(f), nargs, args);
     dync__cache_entry *e = f->entries;
     bool ends = e && e->root && e->root->kind == DYNC__TN_RETURN;
     bool hands_on = ends && (e->root->result.kind == DYNC_KIND_TENSOR ||

@@ -89,8 +89,8 @@ DYNC__FN int dync__csource_weight(dync__csource *c, int i)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Words of C and C++ that are no names, and what headers or compilers have as macros: the file's
- * own header may follow any. */
+/* Words of C and C++ that are no names, and what headers or compilers have as macros or types: the
+ * file's own header may follow any. (Names such as x_t are the user's own.) */
 static const char dync__csource_words[] =
     " alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl "
     "const constexpr const_cast continue decltype default delete do double dynamic_cast else enum "
@@ -99,9 +99,15 @@ static const char dync__csource_words[] =
     "reinterpret_cast restrict return short signed sizeof static static_assert static_cast struct "
     "switch template this thread_local throw true try typedef typeid typename union unsigned using "
     "virtual void volatile wchar_t while xor xor_eq arena state NAN INFINITY NULL EOF I PI errno "
-    "stdin stdout stderr linux unix i386 typeof typeof_unqual SIZE_MAX _Bool ";
-static const char dync__csource_prefixes[] = "M_ FP_ MATH_ HUGE_VAL INT8 INT16 INT32 INT64 UINT __ "
-                                             "INT_ UINT_ CHAR_ DYNC_";
+    "stdin stdout stderr linux unix i386 typeof typeof_unqual SIZE_MAX _Bool size_t ssize_t "
+    "ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t "
+    "uintptr_t intmax_t uintmax_t float_t double_t div_t ldiv_t lldiv_t time_t clock_t fpos_t "
+    "off_t max_align_t uint ulong ushort u_char u_short u_int u_long FILE va_list fd_set quad_t "
+    "key_t id_t dev_t mode_t pid_t uid_t gid_t ino_t caddr_t daddr_t loff_t locale_t signgam "
+    "timer_t clockid_t ";
+static const char dync__csource_prefixes[] =
+    "M_ FP_ MATH_ HUGE_VAL INT8 INT16 INT32 INT64 UINT __ "
+    "INT_ UINT_ CHAR_ DYNC_ int_least int_fast uint_least uint_fast u_int";
 
 DYNC__FN const char *dync__csource_word(dync__csource *c, const char *want)
 {

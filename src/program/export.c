@@ -157,7 +157,8 @@ static dync_status dync__program_check_input(const dync__program *p, int i, cons
     dync__program_type_text(p->graph, &node->info[0], &got);
     dync__program_ranges_text(p->graph, &got, ", with ");
     dync_status status = dync__fail(shape ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE,
-                                    "program %s: input %d is %s", p->name, i, dync__str_get(&got));
+                                    "program %s: argument %s is %s", p->name, p->input[i],
+                                    dync__str_get(&got));
     dync__str_free(&got);
     return status;
 }
@@ -185,9 +186,9 @@ static dync_status dync__program_check_whole(const dync__program *p, int i, cons
     if (!dync__program_reaches(p->graph)) return DYNC_OK;
     return dync__fail(
         DYNC_ERR_VALUE,
-        "program %s is from a file and calls as_strided: input %d is part of a larger tensor; "
+        "program %s is from a file and calls as_strided: argument %s is part of a larger tensor; "
         "pass a dync_clone of it",
-        p->name, i);
+        p->name, p->input[i]);
 }
 
 /* Made outside of the lock, as compiling may call the user's code; of two threads that compile at

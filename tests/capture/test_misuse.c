@@ -110,6 +110,11 @@ TEST(compile)
     BAD(dync_compile(twice, .args = ",,, ,"), DYNC_ERR_VALUE, ".args: expected 1 name, got 0");
     BAD(dync_compile(dync_args(twice, "x, y")), DYNC_ERR_VALUE, ".args: expected 1 name, got 2");
     BAD(dync_compile(twice, .args = "2x"), DYNC_ERR_VALUE, "got '2x'");
+    dync_tensor *ones = dync_ones(dync_shape(2));
+    BAD(dync_export(dync_args(twice, "x, y"), ones), DYNC_ERR_VALUE,
+        "dync_export: twice: .args: expected 1 name, got 2: 'x, y'");
+    BAD(dync_export_step(dync_args(twice, "2x"), ones), DYNC_ERR_VALUE,
+        "dync_export_step: twice: .args: expected names \"x, y\", got '2x'");
     BAD(dync_compile(sum2, .args = "x;y"), DYNC_ERR_VALUE, "expected names \"x, y\", got 'x;y'");
     BAD(dync_compile(sum2, .args = "x, y, x"), DYNC_ERR_VALUE, "got 'x' twice in 'x, y, x'");
     BAD(dync_compile(twice, .symbolic = "nobody"), DYNC_ERR_VALUE,

@@ -133,7 +133,7 @@ TEST(other_sizes)
                 "argument y: dimension 0 is 1, expected at least 2");
         refused(
             it, x, dync_ones(dync_shape(5, 7)),
-            "input 1 is f32[5, 7], expected f32[s1, 6], with s0 (dimension 0 of x) from 3 to 8, "
+            "argument y is f32[5, 7], expected f32[s1, 6], with s0 (dimension 0 of x) from 3 to 8, "
             "s1 (dimension 0 of y) of at least 2");
         refused(it, dync_ones(dync_shape(4, 6, 1)), y, "expected f32[s0, 6]");
     }
