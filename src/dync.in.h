@@ -602,6 +602,7 @@ DYNC__PLAIN
 #include "program/csource_pairs.c"
 #include "program/csource_vectors.c"
 #include "program/csource_conv_choose.c"
+#include "program/csource_conv_sums.c"
 #include "program/csource_convs.c"
 #include "program/csource_planes.c"
 #include "program/csource_conv_forms.c"

@@ -182,6 +182,9 @@ DYNC__FN bool dync__csource_pairs_fit(const dync__csource_product_of *);
 DYNC__FN void dync__csource_product_pairs(dync__csource_product_of *);
 /* floats of the vectors in which n of them are computed, at most: 16, 8, 4; 0: none */
 DYNC__FN int dync__csource_lanes(int64_t n);
+/* Before a short loop over neighbours in memory, in text for GNU C: GCC unrolls it otherwise before
+ * it could make vectors of it. */
+#define DYNC__CSOURCE_TOGETHER "#pragma GCC unroll 1\n"
 DYNC__FN void dync__csource_conv(dync__str *, const dync__kcall *, const dync__csource_after *);
 DYNC__FN dync__cconv_form dync__csource_conv_form(const dync__kcall *, const dync__csource_after *);
 /* csource_functions.c: the function of this text, which may be an earlier one; NULL: no memory */

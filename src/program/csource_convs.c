@@ -1,6 +1,6 @@
 /* program/csource_convs.c: convolutions of an exported C file: a few output channels of a few
- * places of a row at a time, whose sums stay in registers. After csource_conv_choose.c, before
- * csource_steps.c.
+ * places of a row at a time, whose sums stay in registers. After csource_conv_sums.c, before
+ * csource_planes.c.
  *
  *   for n, channels, rows { rows of the window that lie inside: u0 to u1
  *     for places { s00 = 0, ...; for input channels, u { what the places read; s00 += ...; }
@@ -15,109 +15,6 @@
 DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
-
-static void dync__cconv_line(const dync__cconv_text *t, int depth)
-{
-    dync__str_addf(t->s, "%*s", 4 * depth, "");
-}
-
-/* Whether some row of places reads rows outside. */
-static bool dync__cconv_clips(const dync__cconv_text *t)
-{
-    int64_t last = (t->y.lay.shape[2] - 1) * t->a->stride[0] - t->a->pad[0] +
-                   (t->kh - 1) * t->a->dilation[0];
-    return t->a->pad[0] > 0 || last >= t->x.lay.shape[2];
-}
-
-/* Pictures of one row have no p. */
-static bool dync__cconv_has_rows(const dync__cconv_text *t)
-{
-    return dync__cconv_clips(t) || (t->x.lay.shape[2] > 1 && t->x.lay.stride[2]);
-}
-
-/* The first row of the window, p, and which of its rows exist. */
-static void dync__cconv_rows(const dync__cconv_text *t, int depth)
-{
-    long long step = (long long)t->a->dilation[0], high = (long long)t->x.lay.shape[2];
-    if (!dync__cconv_has_rows(t)) return;
-    dync__cconv_line(t, depth);
-    dync__str_add(t->s, "const int p = ");
-    bool first = true;
-    dync__term_csource(t->s, t->a->stride[0], "r", &first);
-    dync__offset_csource(t->s, -t->a->pad[0], first);
-    dync__str_add(t->s, ";\n");
-    if (!dync__cconv_clips(t)) return;
-    dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "const int u0 = p < 0 ? (%lld - p) / %lld : 0, u1 = p + %lld < %lld ? ",
-                   step - 1, step, (long long)(t->kh - 1) * step, high);
-    dync__str_addf(t->s, "%lld : (%lld - p) / %lld;\n", (long long)t->kh, high + step - 1, step);
-}
-
-/* The element of the row, of the block's span, that place i reads by column v of the window; -1: it
- * is outside. */
-static int64_t dync__cconv_element(const dync__cconv_text *t, int i, int64_t v)
-{
-    int64_t at = t->block.column[i] * t->a->stride[1] + v * t->a->dilation[1];
-    return at >= t->from && at < t->to ? at : -1;
-}
-
-/* Does any place read by it? */
-static bool dync__cconv_column(const dync__cconv_text *t, int64_t v)
-{
-    bool any = false;
-    for (int i = 0; i < t->block.places; i++) any = any || dync__cconv_element(t, i, v) >= 0;
-    return any;
-}
-
-/* What the sums of one row of the window and one input channel add. */
-static void dync__cconv_sums(const dync__cconv_text *t, int depth)
-{
-    bool has_u = t->kh > 1 || dync__cconv_clips(t);
-    const char *c = t->w.lay.shape[1] > 1 ? "c" : NULL, *u = has_u ? "u" : NULL;
-    const char *const of_x[] = {t->n, c, dync__cconv_has_rows(t) ? "p" : NULL, NULL},
-                      *const of_w[] = {"o", c, u, NULL};
-    const dync__cconv_block *b = &t->block;
-    const char *type = dync__dtype_c_type(t->y.dtype);
-    const int64_t *sx = t->x.lay.stride, *sw = t->w.lay.stride;
-    dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "const %s *e = x + ", dync__dtype_c_type(t->x.dtype));
-    dync__csource_index(t->s, 4, sx, of_x, -t->a->pad[1] * sx[3]);
-    bool first = false;
-    dync__term_csource(t->s, t->a->dilation[0] * sx[2], u, &first);
-    dync__term_csource(t->s, t->a->stride[1] * sx[3], "q", &first);
-    if (t->a->groups > 1) {
-        dync__str_addf(t->s, t->per_out > 1 ? " + o / %lld * " : " + o * ", (long long)t->per_out);
-        dync__str_addf(t->s, "%lld", (long long)(t->w.lay.shape[1] * sx[1]));
-    }
-    dync__str_add(t->s, ", *f = w + ");
-    dync__csource_index(t->s, 4, sw, of_w, 0);
-    dync__str_add(t->s, ";\n");
-    for (int64_t at = t->from; at < t->to; at++) {
-        bool used = false;
-        for (int i = 0; i < b->places; i++)
-            for (int64_t v = 0; v < t->kw; v++) used = used || dync__cconv_element(t, i, v) == at;
-        if (!used) continue;
-        dync__cconv_line(t, depth);
-        dync__str_addf(t->s, "const %s e_%d = e[%lld];\n", type, (int)at, (long long)(at * sx[3]));
-    }
-    for (int64_t v = 0; v < t->kw; v++)
-        for (int k = 0; k < b->channels && dync__cconv_column(t, v); k++) {
-            dync__cconv_line(t, depth);
-            if (t->lanes)
-                dync__str_addf(t->s,
-                               "const #_v%d f%d_%d = *(const #_u%d *)(f + %lld + %d * #_n%d);\n",
-                               t->lanes, (int)v, k, t->lanes, (long long)(v * sw[3]), k, t->lanes);
-            else
-                dync__str_addf(t->s, "const %s f%d_%d = f[%lld];\n", type, (int)v, k,
-                               (long long)(v * sw[3] + k * sw[0]));
-            for (int i = 0; i < b->places; i++) {
-                int64_t at = dync__cconv_element(t, i, v);
-                if (at < 0) continue;
-                dync__cconv_line(t, depth);
-                dync__str_addf(t->s, "s%d%d += e_%d * f%d_%d;\n", k, i, (int)at, (int)v, k);
-            }
-        }
-}
 
 /* Channel k of a block; in vectors: lane l of the vector. */
 static void dync__cconv_channel(const dync__cconv_text *t, int k, char *text, size_t size)
@@ -181,12 +78,15 @@ static void dync__cconv_place(const dync__cconv_text *t, int k, int64_t column,
     dync__str_add(t->s, "] = ");
 }
 
-/* The lanes of a vector, one by one: t[l] in a loop that is left open. */
-static void dync__cconv_lanes(const dync__cconv_text *t, int depth, const char *vector)
+/* The lanes of a vector: t[l] in a loop that is left open. together: what follows is done to
+ * neighbours in memory. */
+static void dync__cconv_lanes(const dync__cconv_text *t, int depth, const char *vector,
+                              bool together)
 {
     dync__cconv_line(t, depth);
-    dync__str_addf(t->s, "*(#_u%d *)t = %s;\n%*sfor (int l = 0; l < #_n%d; l++) ", t->lanes, vector,
-                   4 * depth, "", t->lanes);
+    dync__str_addf(t->s, "*(#_u%d *)t = %s;\n", t->lanes, vector);
+    if (together) dync__str_add(t->s, DYNC__CSOURCE_TOGETHER);
+    dync__str_addf(t->s, "%*sfor (int l = 0; l < #_n%d; l++) ", 4 * depth, "", t->lanes);
 }
 
 /* The greater of sum and maximum, and NaN where one is. */
@@ -215,7 +115,7 @@ static void dync__cconv_into_maximum(const dync__cconv_text *t, int depth, int k
         return;
     }
     if (t->lanes)
-        dync__cconv_lanes(t, depth, sum);
+        dync__cconv_lanes(t, depth, sum, true);
     else
         dync__cconv_line(t, depth);
     dync__str_addf(t->s, "%sconst %s %s = ", t->lanes ? "{ " : "", dync__dtype_c_type(t->y.dtype),
@@ -228,6 +128,22 @@ static void dync__cconv_into_maximum(const dync__cconv_text *t, int depth, int k
         dync__str_addf(t->s, "if (%s > %s || %s != %s) %s = %s;\n", z, m, z, z, m, z);
 }
 
+/* A vector of channel k into the result: what is done to it in a loop of its own, which compilers
+ * make one of vectors, then its lanes apart. */
+static void dync__cconv_spread(const dync__cconv_text *t, int depth, int k, int i, int64_t column,
+                               const char *vector, const char *const *rows)
+{
+    bool changes = t->bias || t->after->k;
+    dync__cconv_lanes(t, depth, vector, changes);
+    if (changes) {
+        dync__str_add(t->s, "t[l] = ");
+        dync__cconv_value(t, k, i, "t[l]");
+        dync__str_addf(t->s, ";\n%*sfor (int l = 0; l < #_n%d; l++) ", 4 * depth, "", t->lanes);
+    }
+    dync__cconv_place(t, k, column, rows);
+    dync__str_add(t->s, "t[l];\n");
+}
+
 /* Place i of channel k into the result, or into the maximum of its window. */
 static void dync__cconv_store(const dync__cconv_text *t, int depth, int k, int i)
 {
@@ -238,10 +154,11 @@ static void dync__cconv_store(const dync__cconv_text *t, int depth, int k, int i
         dync__cconv_into_maximum(t, depth, k, i, sum);
         return;
     }
-    if (t->lanes)
-        dync__cconv_lanes(t, depth, sum);
-    else
-        dync__cconv_line(t, depth);
+    if (t->lanes) {
+        dync__cconv_spread(t, depth, k, i, t->block.column[i], sum, rows);
+        return;
+    }
+    dync__cconv_line(t, depth);
     dync__cconv_place(t, k, t->block.column[i], rows);
     dync__cconv_value(t, k, i, sum);
     dync__str_add(t->s, ";\n");
@@ -274,7 +191,8 @@ static void dync__cconv_maxima(const dync__cconv_text *t, int depth)
     bool lanes = t->lanes && !t->late;
     dync__str_addf(t->s, ";\n%*s", 4 * depth, "");
     if (t->lanes && t->late)
-        dync__str_addf(t->s, "float t[#_n%d];\n%*s#_v%d ", t->lanes, 4 * depth, "", t->lanes);
+        dync__str_addf(t->s, "float t[#_n%d];\n%*sconst #_v%d none = {0};\n%*s#_v%d ", t->lanes,
+                       4 * depth, "", t->lanes, 4 * depth, "", t->lanes);
     else
         dync__str_addf(t->s, "%s ", dync__dtype_c_type(t->y.dtype));
     for (int i = 0; i < n; i++) {
@@ -282,7 +200,7 @@ static void dync__cconv_maxima(const dync__cconv_text *t, int depth)
         if (lanes)
             dync__str_addf(t->s, "[#_n%d]", t->lanes);
         else if (t->lanes)
-            dync__str_addf(t->s, " = (#_v%d){0} - INFINITY", t->lanes);
+            dync__str_add(t->s, " = none - INFINITY");
         else
             dync__str_add(t->s, " = -INFINITY");
     }
@@ -299,11 +217,11 @@ static void dync__cconv_store_maximum(const dync__cconv_text *t, int depth, int 
     char m[16];
     dync__format(m, sizeof m, "m%d%d%s", k, g, t->lanes && !t->late ? "[l]" : "");
     if (t->lanes && t->late) {
-        dync__cconv_lanes(t, depth, m);
-    } else {
-        dync__cconv_line(t, depth);
-        if (t->lanes) dync__str_addf(t->s, "for (int l = 0; l < #_n%d; l++) ", t->lanes);
+        dync__cconv_spread(t, depth, k, 0, g, m, rows);
+        return;
     }
+    dync__cconv_line(t, depth);
+    if (t->lanes) dync__str_addf(t->s, "for (int l = 0; l < #_n%d; l++) ", t->lanes);
     dync__cconv_place(t, k, g, rows);
     if (t->late)
         dync__cconv_value(t, k, 0, m);

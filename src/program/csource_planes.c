@@ -15,6 +15,7 @@
 DYNC__COLD
 
 enum { DYNC__PLANES_FLOATS = 4096, DYNC__PLANES_WINDOW = 49, DYNC__PLANES_COLUMNS = 4 };
+enum { DYNC__PLANES_TOGETHER = 4 }; /* shorter loops are unrolled */
 
 /* Along rows, along columns: how far windows reach beyond, in places; the strip. */
 typedef struct dync__planes {
@@ -89,15 +90,17 @@ static void dync__planes_fill(const dync__planes *p, int depth, int64_t i, int64
                    (long long)t->a->stride[0], (long long)(i - t->a->pad[0]));
     dync__str_addf(s, "%*sfloat *row = z + %lld + %lld * r;\n", 4 * depth, "",
                    (long long)dync__planes_at(p, i, j), width);
-    dync__str_addf(s, "%*sif (p >= 0 && p < %lld)\n", 4 * depth, "", high);
+    dync__str_addf(s, "%*sif (p >= 0 && p < %lld) {\n", 4 * depth, "", high);
+    if (stride[2] == 1 && to - from >= DYNC__PLANES_TOGETHER)
+        dync__str_add(s, DYNC__CSOURCE_TOGETHER);
     dync__str_addf(s, "%*sfor (int q = %lld; q < %lld; q++) row[q] = x[", 4 * depth + 4, "", from,
                    to);
     dync__csource_index(s, 3, stride, var, (j - t->a->pad[1]) * sx[3]);
     dync__str_addf(s, t->per_out > 1 ? " + o / %lld * " : " + o * ", (long long)t->per_out);
     dync__str_addf(s, "%lld];\n", (long long)sx[1]);
-    dync__str_addf(s, "%*selse\n%*sfor (int q = 0; q < %lld; q++) row[q] = 0;\n", 4 * depth, "",
+    dync__str_addf(s, "%*s} else {\n%*sfor (int q = 0; q < %lld; q++) row[q] = 0;\n", 4 * depth, "",
                    4 * depth + 4, "", width);
-    dync__str_addf(s, "%*s}\n", 4 * depth - 4, "");
+    dync__str_addf(s, "%*s}\n%*s}\n", 4 * depth, "", 4 * depth - 4, "");
 }
 
 /* Sums of `columns` vectors of places from j on. */
@@ -153,7 +156,8 @@ static void dync__planes_store(const dync__planes *p, int depth)
     const int64_t stride[2] = {p->width, 1};
     const char *const var[4] = {t->n, "o", "(r0 + r)", "q"};
     dync__str value = {0}, *s = t->s;
-    dync__str_addf(s, "%*sfor (int r = 0; r < %lld; r++)\n", 4 * depth, "", (long long)p->strip);
+    dync__str_addf(s, "%*sfor (int r = 0; r < %lld; r++) {\n", 4 * depth, "", (long long)p->strip);
+    if (t->y.lay.shape[3] >= DYNC__PLANES_TOGETHER) dync__str_add(s, DYNC__CSOURCE_TOGETHER);
     dync__str_addf(s, "%*sfor (int q = 0; q < %lld; q++) y[", 4 * depth + 4, "",
                    (long long)t->y.lay.shape[3]);
     dync__csource_index(s, 4, t->out->lay.stride, var, 0);
@@ -163,7 +167,7 @@ static void dync__planes_store(const dync__planes *p, int depth)
     dync__str_addc(&value, ']');
     if (t->bias) dync__str_addf(&value, " + b[%lld * o]", (long long)t->bias->lay.stride[0]);
     dync__csource_after_value(s, t->after, &t->y.lay, var, dync__str_get(&value));
-    dync__str_add(s, ";\n");
+    dync__str_addf(s, ";\n%*s}\n", 4 * depth, "");
     s->failed = s->failed || value.failed;
     dync__str_free(&value);
 }

@@ -126,7 +126,9 @@ static void dync__vectors_store(const dync__csource_product_of *p, int lanes, in
         dync__str_addf(s, ") = s%d%d;\n", i, j);
         return;
     }
-    dync__str_addf(s, "s%d%d;\n%*sfor (int l = 0; l < #_n%d; l++) c[", i, j, 4 * depth, "", lanes);
+    dync__str_addf(s, "s%d%d;\n", i, j);
+    if (sc[last] == 1) dync__str_add(s, DYNC__CSOURCE_TOGETHER);
+    dync__str_addf(s, "%*sfor (int l = 0; l < #_n%d; l++) c[", 4 * depth, "", lanes);
     at[last] = column;
     dync__csource_product_index(p, p->c, sc[last - 1], sc[last], at, i, 0);
     dync__str_add(s, "] = ");
