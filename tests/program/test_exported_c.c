@@ -256,6 +256,34 @@ TEST(names_that_clash)
         close_folder();
 }
 
+/* Arguments named as types of the headers that the file includes: g++ and clang++ call that shadowed.
+ * Names of one's own that end alike stay. */
+TEST(names_of_types)
+{
+    dync_tensor *y = dync_ones(dync_shape(8));
+    open_folder("types");
+    dync_program *p = dync_export_values(dync_args(clash3, "uint8_t, float_t, FILE"), "", 3,
+                                         (dync_value[]){DYNC_V(y), DYNC_V(y), DYNC_V(y)}),
+                 *q = dync_export_values(dync_args(clash3, "x_t, size_t, int_fast8_t"), "", 3,
+                                         (dync_value[]){DYNC_V(y), DYNC_V(y), DYNC_V(y)});
+    REQUIRE(p && q && save(p, "types") && save(q, "types2"));
+    dync_program_free(p);
+    dync_program_free(q);
+    bool ok = EXPECT(in_folder("grep -q 'x_t\\[8\\], const float size_t_\\[8\\]' types2.h"));
+    static const char *const compilers[] = {"g++ -x c++ -std=c++17", "clang++ -x c++ -std=c++17",
+                                            "clang -std=c11", "gcc -std=c11"};
+    for (int i = 0; i < 4; i++) {
+        char command[300];
+        snprintf(command, sizeof command,
+                 "by='%s'; ${by%%%% *} --version > /dev/null 2>&1 || { echo \"    no ${by%%%% *} "
+                 "here\"; exit 0; }; for f in types types2; do $by -fsyntax-only -pedantic -Wall "
+                 "-Wextra -Wshadow -Wconversion -Werror $f.c || exit 1; done",
+                 compilers[i]);
+        ok = EXPECT(in_folder(command)) && ok;
+    }
+    if (ok) close_folder();
+}
+
 static dync_tensor *divides(dync_tensor *x, dync_tensor *y)
 {
     return dync_add(dync_floor_divide(x, y), dync_remainder(x, y));

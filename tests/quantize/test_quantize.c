@@ -596,6 +596,10 @@ TEST(mistakes)
                  "batch 0: ");
     expect_error(dync_quantize_program(p, dync_tuple(dync_to_dtype(x, DYNC_F64)), NULL),
                  DYNC_ERR_DTYPE, "batch 0: ");
+    dync_program *named = dync_export(dync_args(mlp, "frame"), x);
+    expect_error(dync_quantize_program(named, dync_tuple(dync_randn(dync_shape(4, 11))), NULL),
+                 DYNC_ERR_SHAPE, "batch 0: program mlp: argument frame is f32[4, 11]");
+    dync_program_free(named);
     dync_quantize_options low = {.percentile = 30};
     expect_error(dync_quantize_program(p, good, &low), DYNC_ERR_VALUE, "percentile 30");
     expect_error(dync_quantize_program(r, good, NULL), DYNC_ERR_VALUE, "gives NaN");
