@@ -35,8 +35,8 @@ typedef struct dync__cconv_text {
 /* csource_conv_choose.c: the block, in floats one by one and in vectors of output channels */
 DYNC__FN void dync__cconv_choose(dync__cconv_text *);
 DYNC__FN void dync__cconv_choose_vectors(dync__cconv_text *);
-/* csource_conv_sums.c: an indent; are rows of windows outside, are there any but one, which of them;
- * does a place read column v; what one row of the window and one input channel add */
+/* csource_conv_sums.c: an indent; are rows of windows outside, are there any but one, which of
+ * them; does a place read column v; what one row of the window and one input channel add */
 DYNC__FN void dync__cconv_line(const dync__cconv_text *, int depth);
 DYNC__FN bool dync__cconv_clips(const dync__cconv_text *);
 DYNC__FN bool dync__cconv_has_rows(const dync__cconv_text *);

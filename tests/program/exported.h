@@ -39,11 +39,10 @@ static inline bool in_folder(const char *command)
 {
     char all[4096];
     const char *cc = getenv("CC");
-    snprintf(
-        all, sizeof all,
-        "cd %s && cc='%s -ffp-contract=off -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror' && "
-        "%s",
-        folder, cc ? cc : "cc", command);
+    snprintf(all, sizeof all,
+             "cd %s && cc='%s -ffp-contract=off -pedantic -Wall -Wextra -Wshadow -Wconversion "
+             "-Werror' && %s",
+             folder, cc ? cc : "cc", command);
     int rc = system(all);
     if (rc != 0) printf("    kept: %s (%s)\n", folder, command);
     return rc == 0;

@@ -256,8 +256,8 @@ TEST(names_that_clash)
         close_folder();
 }
 
-/* Arguments named as types of the headers that the file includes: g++ and clang++ call that shadowed.
- * Names of one's own that end alike stay. */
+/* Arguments named as types of the headers that the file includes: g++ and clang++ call that
+ * shadowed. Names of one's own that end alike stay. */
 TEST(names_of_types)
 {
     dync_tensor *y = dync_ones(dync_shape(8));
