@@ -30,7 +30,7 @@ typedef struct program {
 } program;
 
 static dync_tensor *w1, *b1, *w2, *b2, *ones, *zeros, *qkv, *proj, *up, *down, *filter1, *filter2;
-static dync_module *gru, *rnn;
+static dync_module *gru, *rnn, *lstm;
 static dync_optim *optim;
 static double seconds = 4;
 
@@ -71,6 +71,12 @@ static dync_tensor *elman(dync_tensor *x, dync_value rest)
     return dync_as_tensor(dync_at(dync_module_call(rnn, x), 0));
 }
 
+static dync_tensor *long_short(dync_tensor *x, dync_value rest)
+{
+    (void)rest;
+    return dync_as_tensor(dync_at(dync_module_call(lstm, x), 0));
+}
+
 static dync_tensor *line(dync_tensor *x, dync_value rest)
 {
     (void)rest;
@@ -106,6 +112,7 @@ static dync_tensor *decode(dync_tensor *x, dync_value rest)
 static dync_tensor *between(dync_dims shape) { return dync_sub(dync_rand(shape), 0.5); }
 static dync_value rows(int64_t n) { return dync_v_tensor(between(dync_shape(n, WIDTH))); }
 static dync_value ragged(int64_t n) { return dync_v_tensor(between(dync_shape(n, 4, 32))); }
+static dync_value batches(int64_t n) { return dync_v_tensor(between(dync_shape(8, n, 32))); }
 static dync_value signal(int64_t n) { return dync_v_tensor(between(dync_shape(2, 8, n))); }
 static dync_value caches(int64_t n)
 {
@@ -122,6 +129,8 @@ static const program programs[] = {
     {"GRU, step", gated, ragged, 1, 50, 2, true},
     {"RNN [n, 4, 32]", elman, ragged, 1, 50, 2, false},
     {"RNN, step", elman, ragged, 1, 50, 2, true},
+    {"LSTM [8, n, 32]", long_short, batches, 1, 50, 5, false},
+    {"LSTM, step", long_short, batches, 1, 50, 5, true},
     {"conv1d [2, 8, n]", line, signal, 3, 150, 1, false},
     {"conv1d, step", line, signal, 3, 150, 1, true},
     {"layer_norm and softmax [n, 64]", norms, rows, 1, 150, 1, false},
@@ -348,6 +357,7 @@ static void make_weights(void)
     up = weight(dync_shape(WIDTH, 4 * WIDTH)), down = weight(dync_shape(4 * WIDTH, WIDTH));
     filter1 = weight(dync_shape(16, 8, 3)), filter2 = weight(dync_shape(16, 16, 3));
     gru = dync_nn_gru(32, 32, 1, false), rnn = dync_nn_rnn(32, 32, 1, false);
+    lstm = dync_nn_lstm(32, 32, 1, false);
 }
 
 /* An optimizer of what the program reads: parameters without a gradient are left alone. */
@@ -355,10 +365,11 @@ static void make_optim(const program *p)
 {
     dync_tensor *const all[] = {w1, b1, w2, b2, ones, zeros, qkv, proj, up, down, filter1, filter2};
     dync_optim_free(optim);
-    optim = p->fn == gated   ? dync_sgd(gru, .lr = 1e-6)
-            : p->fn == elman ? dync_sgd(rnn, .lr = 1e-6)
-                             : dync_optim_new(DYNC_OPTIM_SGD, sizeof all / sizeof *all, all,
-                                              DYNC_LITERAL(dync_optim_options){.lr = 1e-6});
+    optim = p->fn == gated        ? dync_sgd(gru, .lr = 1e-6)
+            : p->fn == elman      ? dync_sgd(rnn, .lr = 1e-6)
+            : p->fn == long_short ? dync_sgd(lstm, .lr = 1e-6)
+                                  : dync_optim_new(DYNC_OPTIM_SGD, sizeof all / sizeof *all, all,
+                                                   DYNC_LITERAL(dync_optim_options){.lr = 1e-6});
 }
 
 int main(int argc, char **argv)
