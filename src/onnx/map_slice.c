@@ -1,5 +1,5 @@
 /* onnx/map_slice.c: ONNX operators that take parts, repeat, or count: Slice, Expand, Tile, Range,
- * EyeLike, Trilu. After map_shape.c; sizes may be symbolic as there. */
+ * EyeLike, Trilu, TopK. After map_shape.c; sizes may be symbolic as there. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -236,4 +236,44 @@ DYNC__FN dync_status dync__oi_trilu(dync__onnx_call *c)
         return dync__oi_out(c, 0, dync__oi_trilu_open(x, k, !dync__oi_int(c, "upper")));
     int by = (int)DYNC__MAX(DYNC__MIN(k, INT_MAX / 2), INT_MIN / 2);
     return dync__oi_out(c, 0, dync__oi_int(c, "upper") ? dync_triu(x, by) : dync_tril(x, by));
+}
+
+/* The first ones along axis, as many as a number says that data decide. */
+static dync_tensor *dync__oi_first_open(dync_tensor *x, int axis, dync_tensor *k)
+{
+    dync_tensor *at = dync__oi_arange(0, dync__oi_extent(x, axis), 1, DYNC_I64);
+    at = at ? dync_nonzero(dync_lt(at, dync_reshape(k, DYNC_SCALAR))) : NULL;
+    return at ? dync_index_select(x, axis, dync_select(at, 1, 0)) : NULL;
+}
+
+/* The k largest (or smallest) along an axis in order, and their places. k was an attribute until
+ * opset 9; it may be symbolic, or decided by data. They are sorted whether `sorted` asks for it or
+ * not. */
+DYNC__FN dync_status dync__oi_top_k(dync__onnx_call *c)
+{
+    dync_tensor *x = dync__oi_in(c, 0);
+    int64_t k = dync__oi_int(c, "k");
+    int axis;
+    bool open = c->version >= 10 && dync__oi_is_open(dync__oi_in(c, 1));
+    if (open) k = 0;
+    if (c->version >= 10 && !open && dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &k) < 0)
+        return dync_error();
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
+    bool largest = dync__oi_int(c, "largest") != 0;
+    if (k < 0 || dync__sz_lt(dync__oi_extent(x, axis), k))
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "the %lld largest of %lld",
+                             (long long)dync__oi_number(k), (long long)dync__oi_size(x, axis));
+    /* equal elements: the lower index first, as a stable sort has it */
+    dync_value both = dync_sort(x, axis, largest);
+    if (both.kind != DYNC_KIND_LIST) return dync_error();
+    dync_tensor *v = dync_as_tensor(dync_at(both, 0)), *at = dync_as_tensor(dync_at(both, 1));
+    if (open) {
+        v = dync__oi_first_open(v, axis, dync__oi_in(c, 1));
+        at = dync__oi_first_open(at, axis, dync__oi_in(c, 1));
+    } else if (k != dync__oi_extent(x, axis)) {
+        v = dync__oi_narrow(v, axis, 0, k);
+        at = dync__oi_narrow(at, axis, 0, k);
+    }
+    DYNC__TRY(dync__oi_out(c, 0, v));
+    return dync__oi_out_typed(c, 1, at, DYNC__ONNX_INT64);
 }
