@@ -32,40 +32,75 @@ DYNC__FN bool dync__jb_is_code(const dync__loop_plan *b, int i)
     return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
 }
 
-/* Marks in `wanted` what phase p computes: stores, reductions, row buffers, and what they read. */
-static void dync__jb_want(const dync__jb *j, uint8_t *wanted, int p)
+/* Of each instruction the list that it belongs to, -1 where it is not needed; of each list the first
+ * and last of those. */
+typedef struct dync__jb_parts {
+    int16_t *list;
+    int32_t *first, *last;
+    uint8_t *wanted; /* all 0 between two lists */
+} dync__jb_parts;
+
+static bool dync__jb_parts_of(const dync__jb *j, dync__jb_parts *t)
 {
     const dync__loop_plan *b = j->b;
-    int list = 2 + 2 * p;
+    int n = b->k->inst.n, n_lists = j->g->n_lists;
+    t->list = dync__arena_alloc(b->arena, (size_t)(n + 1) * sizeof *t->list);
+    t->first = dync__arena_alloc(b->arena, (size_t)(2 * n_lists + 1) * sizeof *t->first);
+    t->wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
+    if (!t->list || !t->first || !t->wanted) return false;
+    t->last = t->first + n_lists;
+    for (int l = 0; l < n_lists; l++) t->first[l] = n, t->last[l] = -1;
+    for (int i = 0; i < n; i++) {
+        int l = t->list[i] = (int16_t)(b->needed[i] ? dync__lp_list(b, i) : -1);
+        if (l < 0 || l >= n_lists) continue;
+        if (t->last[l] < 0) t->first[l] = i;
+        t->last[l] = i;
+    }
+    return true;
+}
+
+/* Marks in `wanted` what the phase of list l computes: stores, reductions, row buffers, and what
+ * they read. Gives the first of them. */
+static int dync__jb_want(const dync__jb *j, const dync__jb_parts *t, int l)
+{
+    const dync__loop_plan *b = j->b;
     int32_t arg[DYNC__GEN_ARGS];
-    for (int i = b->k->inst.n - 1; i >= 0; i--) {
+    int i = t->last[l], open = 0;
+    for (; i >= 0 && (i >= t->first[l] || open > 0); i--) {
         const dync__inst *in = dync__lp_inst(b, i);
-        bool own = b->needed[i] && dync__lp_list(b, i) == list;
-        wanted[i] |= own && (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
-        if (!wanted[i] || (b->keep[i] && !own)) continue;
+        bool own = t->list[i] == l;
+        open -= t->wanted[i];
+        t->wanted[i] |= own &&
+                        (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || b->keep[i]);
+        if (!t->wanted[i] || (b->keep[i] && !own)) continue;
         for (int a = dync__gen_args(j->g, i, arg) - 1; a >= 0; a--) {
             int v = dync__gen_root(j->g, arg[a]);
-            if (b->level[v] == 2 && dync__lp_inst(b, v)->prim != DYNC__P_reduce) wanted[v] = 1;
+            if (b->level[v] != 2 || dync__lp_inst(b, v)->prim == DYNC__P_reduce) continue;
+            open += !t->wanted[v];
+            t->wanted[v] = 1;
         }
     }
+    return i + 1;
+}
+
+static bool dync__jb_note(dync__jb *j, int l, int i)
+{
+    return !dync__jb_is_code(j->b, i) || j->g->cone_of[i] >= DYNC__GEN_CONES ||
+           dync__avec_push(j->b->arena, &j->g->list[l], i);
 }
 
 DYNC__FN bool dync__jb_lists(dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     dync__gen *g = j->g;
-    int n = b->k->inst.n;
-    uint8_t *wanted = dync__arena_alloc(b->arena, (size_t)n + 1);
-    if (!wanted) return false;
+    dync__jb_parts t;
+    if (!dync__jb_parts_of(j, &t)) return false;
     for (int l = 0; l < g->n_lists; l++) {
         bool phase = l >= 2 && l % 2 == 0;
-        memset(wanted, 0, (size_t)n);
-        if (phase) dync__jb_want(j, wanted, (l - 2) / 2);
-        for (int i = 0; i < n; i++)
-            if (dync__jb_is_code(b, i) && g->cone_of[i] < DYNC__GEN_CONES &&
-                (phase ? wanted[i] : dync__lp_list(b, i) == l) &&
-                !dync__avec_push(b->arena, &g->list[l], i))
-                return false;
+        for (int i = phase ? dync__jb_want(j, &t, l) : t.first[l]; i <= t.last[l]; i++) {
+            if ((phase ? t.wanted[i] : t.list[i] == l) && !dync__jb_note(j, l, i)) return false;
+            t.wanted[i] = 0;
+        }
     }
     /* who reads a value of another list finds it in its slot */
     for (int l = 0; l < g->n_lists; l++)

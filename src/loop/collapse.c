@@ -1,10 +1,24 @@
 /* loop/collapse.c: the passes: what nobody uses goes, instructions are made again simpler, loops
  * that follow each other in memory become one. Before: simplify.c. */
 #include "../dync.in.h"
+#include "../base/pass.h"
 #include "loop.h"
 DYNC__COLD
 
 /* ---- the passes ------------------------------------------------------------------------------ */
+
+/* Do two operands that were different become one, or do those of a primitive that sorts them stand
+ * in another order? */
+DYNC__BUSY DYNC__FN bool dync__inst_reordered(const dync__inst *old, const dync__inst *now)
+{
+    bool one = false, turned = false;
+    for (int x = 0; x < 2; x++)
+        for (int y = x + 1; y < 3 && old->arg[y] >= 0; y++) {
+            one |= (old->arg[x] == old->arg[y]) != (now->arg[x] == now->arg[y]);
+            turned |= (old->arg[x] < old->arg[y]) != (now->arg[x] < now->arg[y]);
+        }
+    return one || (turned && dync__fold_commutes(old->prim));
+}
 
 /* Drops values that no store needs. Numbers are given anew in place. */
 DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
@@ -20,6 +34,7 @@ DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
         for (int a = 0; number[i] && a < 3; a++)
             if (k->inst.at[i].arg[a] >= 0) number[k->inst.at[i].arg[a]] = 1;
     int n = 0;
+    bool known = k->settled.n == k->inst.n;
     k->uses_random = false;
     for (int i = 0; i < k->inst.n; i++) {
         if (!number[i]) continue;
@@ -28,8 +43,10 @@ DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
             if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
         k->uses_random |= in.prim == DYNC__P_random;
         number[i] = n;
+        if (known) k->settled.at[n] = k->settled.at[i];
         k->inst.at[n++] = in;
     }
+    k->settled.n = known ? n : 0;
     k->inst.n = n;
     memset(&k->share, 0, sizeof k->share);
     dync__free(number, bytes);
@@ -37,9 +54,9 @@ DYNC__BUSY static void dync__simplify_dead(dync__kernel *k)
 
 /* A value of an earlier phase that costs no more to make than to keep is made again in the
  * builder's phase. */
-static int dync__simplify_local(dync__lb *b, int v)
+DYNC__BUSY static int dync__simplify_local(dync__lb *b, int v)
 {
-    const dync__inst *def = dync__fold_def(b, v);
+    const dync__inst *def = &b->k->inst.at[v];
     if (!(def->section & 1) || def->section == b->section) return v;
     if (def->prim != DYNC__P_const_ && def->prim != DYNC__P_index && def->prim != DYNC__P_load)
         return v;
@@ -49,47 +66,98 @@ static int dync__simplify_local(dync__lb *b, int v)
     return dync__lb_share(b, &copy, false);
 }
 
-/* Passes every instruction through the builder again. across: equal values of different phases
- * become one, which is then kept; local: what is not worth keeping is made again where it is
- * used. */
+/* One pass over a kernel. across: equal values of different phases become one, which is then kept;
+ * local: what is not worth keeping is made again where it is used. */
+typedef struct dync__simplify {
+    dync__lb b;
+    const dync__inst *from;
+    const bool *settled; /* of `from`; NULL: nothing is known, nor wanted */
+    int32_t *number;
+    bool *same; /* what has become of it is equal, and so are its operands and theirs */
+    bool across, local, check;
+} dync__simplify;
+
+/* Is inst.at[v], which came of `in`, nothing else? */
+DYNC__BUSY static inline bool dync__simplify_kept(const dync__kernel *k, int v,
+                                                  const dync__inst *in)
+{
+    const dync__inst *now = &k->inst.at[v];
+    return now->prim == in->prim && now->type == in->type && now->imm.i == in->imm.i &&
+           now->arg[0] == in->arg[0] && now->arg[1] == in->arg[1] && now->arg[2] == in->arg[2];
+}
+
+/* Instruction i passes through the builder again: folded, unless it is known that nothing comes of
+ * it, and shared. */
+DYNC__BUSY static void dync__simplify_inst(dync__simplify *s, int i)
+{
+    dync__kernel *k = s->b.k;
+    const dync__inst *from = &s->from[i];
+    dync__inst in = *from;
+    bool same = s->settled && s->settled[i];
+    s->b.section = in.section;
+    s->b.origin = in.origin;
+    for (int a = 0; a < 3; a++) {
+        if (in.arg[a] < 0) continue;
+        same = same && s->same[in.arg[a]];
+        in.arg[a] = s->number[in.arg[a]];
+        if (s->local && (in.section & 1)) in.arg[a] = dync__simplify_local(&s->b, in.arg[a]);
+    }
+    if (same && in.arg[1] >= 0) same = !dync__inst_reordered(from, &in);
+    int n = k->inst.n, v = same && !s->check ? dync__lb_again(k, &in, s->across)
+                                             : dync__fold_add(&s->b, &in, s->across);
+    s->number[i] = v;
+    s->same[i] = same;
+    if (!s->settled || k->failed) return;
+    DYNC__ASSERT(!same || dync__simplify_kept(k, v, &in));
+    while (k->settled.n < k->inst.n && !k->failed)
+        k->failed = !dync__avec_push(k->arena, &k->settled, true);
+    if (v >= n && !same && !k->failed) k->settled.at[v] = dync__simplify_kept(k, v, &in);
+}
+
 static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)
 {
-    dync__inst *old = k->inst.at;
     int n = k->inst.n;
-    size_t bytes = (size_t)DYNC__MAX(n, 1) * sizeof(int32_t);
-    int32_t *number = dync__alloc(bytes);
-    if (!number) {
+    size_t bytes = (size_t)DYNC__MAX(n, 1) * (sizeof(int32_t) + sizeof(bool));
+    dync__simplify s;
+    memset(&s, 0, sizeof s);
+    s.number = dync__alloc(bytes);
+    if (!s.number) {
         k->failed = true;
         return;
     }
+    s.same = (bool *)(s.number + DYNC__MAX(n, 1));
+    s.b.k = k;
+    s.from = k->inst.at;
+    s.settled = k->settled.n == n ? k->settled.at : NULL;
+    s.across = across;
+    s.local = local;
+    s.check = dync__check_on();
     k->inst.at = NULL;
-    k->inst.n = k->inst.cap = 0;
+    k->settled.at = NULL;
+    k->inst.n = k->inst.cap = k->settled.n = k->settled.cap = 0;
     memset(&k->share, 0, sizeof k->share);
-    dync__lb b;
-    memset(&b, 0, sizeof b);
-    b.k = k;
-    for (int i = 0; i < n && !k->failed; i++) {
-        dync__inst in = old[i];
-        b.section = in.section;
-        b.origin = in.origin;
-        for (int a = 0; a < 3; a++) {
-            if (in.arg[a] < 0) continue;
-            in.arg[a] = number[in.arg[a]];
-            if (local && (in.section & 1)) in.arg[a] = dync__simplify_local(&b, in.arg[a]);
-        }
-        number[i] = dync__fold_add(&b, &in, across);
-    }
-    dync__free(number, bytes);
+    k->failed = !dync__avec_reserve(k->arena, &k->inst, n) ||
+                !dync__avec_reserve(k->arena, &k->share.next, n) ||
+                (s.settled && !dync__avec_reserve(k->arena, &k->settled, n));
+    for (int i = 0; i < n && !k->failed; i++) dync__simplify_inst(&s, i);
+    dync__free(s.number, bytes);
+}
+
+/* No value is dead. */
+DYNC__FN void dync__kernel_simplify_again(dync__kernel *k)
+{
+    bool phases = k->inst.n > 0 && k->inst.at[k->inst.n - 1].section > 2;
+    if (!k->failed) dync__simplify_rebuild(k, phases, false);
+    if (!k->failed && phases) dync__simplify_rebuild(k, false, true);
+    if (!k->failed) dync__simplify_dead(k);
 }
 
 DYNC__FN void dync__kernel_simplify(dync__kernel *k)
 {
     if (k->failed) return;
-    bool phases = k->inst.n > 0 && k->inst.at[k->inst.n - 1].section > 2;
+    k->settled.n = 0;
     dync__simplify_dead(k);
-    if (!k->failed) dync__simplify_rebuild(k, phases, false);
-    if (!k->failed && phases) dync__simplify_rebuild(k, false, true);
-    if (!k->failed) dync__simplify_dead(k);
+    dync__kernel_simplify_again(k);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */

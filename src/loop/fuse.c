@@ -98,7 +98,7 @@ static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
         return false;
     }
     dync__fuse_contract(g, i, j, k);
-    return true;
+    return dync__space_tidy(g) || !(g->job.no_memory = true);
 }
 
 /* siblings: pairs that share a load; else pairs where one feeds the other. Nearest pairs first.
@@ -151,7 +151,7 @@ static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
 {
     const dync__kernel *k = g->node[i].step.k;
     for (int x = i + 1; x < j; x++)
-        for (int b = 0; b < k->buf.n; b++)
+        for (int b = 0; b < k->buf.n && !g->node[x].dead; b++)
             if ((k->buf.at[b].mode & DYNC__BUF_IN) &&
                 dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
                 return false;
@@ -258,8 +258,10 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (g->job.no_memory) return false;
     if (rest) g->node[i].step.k = rest;
     g->node[i].dead = rest && rest->inst.n == 0;
-    /* what i reads stays until every reader */
-    return dync__fuse_relink(g, true) || !(g->job.no_memory = true);
+    dync__fuse_changed(g, i);
+    /* readers refused before may be others now */
+    for (int x = 0; x < g->n; x++) memset(&g->node[x].failed[1], 0, sizeof g->node[x].failed[1]);
+    return dync__space_tidy(g) || !(g->job.no_memory = true);
 }
 
 static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
@@ -278,6 +280,8 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
             break;
         }
     }
+    /* nodes stand in order: what was taken in stays until every reader */
+    if (changed && !dync__fuse_relink(g, true)) g->job.no_memory = true;
     return changed;
 }
 
@@ -318,8 +322,9 @@ static dync_status dync__fuse_window(dync__fuse_graph *g)
 }
 
 /* The steps [from, from + g->n), fused, at the end of out. */
-static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *steps, int n_steps,
-                                   int from, dync__fuse_step *out, int *n_out)
+static dync_status dync__fuse_part(dync__fuse_graph *g, dync__arena *arena,
+                                   const dync__fuse_step *steps, int n_steps, int from,
+                                   dync__fuse_step *out, int *n_out)
 {
     g->n = 1;
     while (g->n < DYNC__MIN(n_steps - from, (int)DYNC__FUSE_WINDOW) &&
@@ -329,10 +334,15 @@ static dync_status dync__fuse_part(dync__fuse_graph *g, const dync__fuse_step *s
     memset(g->node, 0, sizeof *g->node * (size_t)g->n);
     for (int i = 0; i < g->n; i++) {
         g->node[i].step = steps[from + i];
+        if (g->node[i].step.k) g->node[i].step.k->settled.n = 0;
         g->node[i].id = i;
         dync__fuse_masks(&g->node[i]);
     }
-    DYNC__TRY(dync__fuse_window(g));
+    dync__space_begin(g);
+    dync_status status = dync__fuse_window(g);
+    if (status == DYNC_OK && !dync__space_end(g, arena)) status = DYNC_ERR_MEMORY;
+    dync__space_free(g);
+    if (status != DYNC_OK) return status;
     for (int i = 0; i < g->n; i++) out[(*n_out)++] = g->node[i].step;
     return DYNC_OK;
 }
@@ -352,13 +362,12 @@ DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int 
     g->node = dync__alloc(bytes);
     if (!g->node || !dync__fuse_note_reads(g, steps, *n_steps)) goto done;
     g->options = options;
-    g->job.arena = arena;
     g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
     g->job.needed = dync__fuse_needed;
     g->job.user = g;
     status = DYNC_OK;
     for (int from = 0; from < *n_steps && status == DYNC_OK; from = g->end)
-        status = dync__fuse_part(g, steps, *n_steps, from, out, &n_out);
+        status = dync__fuse_part(g, arena, steps, *n_steps, from, out, &n_out);
     if (status != DYNC_OK) goto done;
     memcpy(steps, out, (size_t)n_out * sizeof *out);
     *n_steps = n_out;

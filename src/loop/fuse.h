@@ -1,6 +1,7 @@
 /* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_traits.c (what a
  * kernel is), fuse_items.c (the bodies of two as one list), fuse_merge.c and fuse_inline.c (two
- * kernels become one), fuse_order.c (what must stay in order), fuse.c (which pairs).
+ * kernels become one), fuse_order.c (what must stay in order), fuse_space.c (where they live), fuse.c
+ * (which pairs).
  *
  * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body
  * moves into them; a map gives each guest loop as an affine form of the host's loops. `first` is
@@ -8,7 +9,7 @@
 #ifndef DYNC__FUSE_H
 #define DYNC__FUSE_H
 #include "loop.h"
-enum { DYNC__FUSE_BUFS = 16, DYNC__FUSE_MAPS = 4 };
+enum { DYNC__FUSE_BUFS = 16, DYNC__FUSE_MAPS = 4, DYNC__FUSE_SECTIONS = 102 };
 
 /* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
 typedef struct dync__nest {
@@ -72,11 +73,13 @@ DYNC__FN bool dync__fuse_order_matters(const dync__kernel *);
 
 /* ---- fuse_items.c ---------------------------------------------------------------------------- */
 typedef struct dync__fuse_item {
-    dync__inst in;       /* operands are items */
-    dync__access access; /* over the merged nest */
+    dync__inst in;              /* operands are items */
+    const dync__access *access; /* over the merged nest; NULL: none */
     const dync__buf *buf;
     int32_t same_as; /* another item has this value; -1 none */
+    int32_t next;    /* the next one of its section; while a kernel is made */
     bool row, first, dead;
+    bool settled; /* dync__kernel.settled, and its operands are as they were */
 } dync__fuse_item;
 typedef struct dync__fuse_job {
     dync__arena *arena;
@@ -153,8 +156,17 @@ typedef struct dync__fuse_users {
     dync__fuse_set reads[64], writes[64];
 } dync__fuse_users;
 
+/* The kernels of a window are made in half[now]; next: so many bytes of it are too many. */
+enum { DYNC__SPACE_LEAST = 1 << 18 };
+typedef struct dync__fuse_space {
+    dync__arena half[2];
+    int now;
+    size_t next;
+} dync__fuse_space;
+
 typedef struct dync__fuse_graph {
     dync__fuse_job job;
+    dync__fuse_space space;
     const dync__fuse_options *options;
     dync__map last_read; /* of a buffer: the last step of all that reads it */
     /* end: of the window; skip: the nodes at hand, for dync__fuse_needed */
@@ -193,4 +205,12 @@ DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *, int i, int j);
 DYNC__FN void dync__fuse_changed(dync__fuse_graph *, int i);
 /* Node j becomes part of node i, whose kernel is now k. Numbers are then no order any more. */
 DYNC__FN void dync__fuse_contract(dync__fuse_graph *, int i, int j, dync__kernel *k);
+
+/* ---- fuse_space.c ---------------------------------------------------------------------------- */
+DYNC__FN void dync__space_begin(dync__fuse_graph *);
+/* Between merges: may move the kernels of all nodes; false: no memory. */
+DYNC__FN bool dync__space_tidy(dync__fuse_graph *);
+/* The window's kernels, in an arena that stays; false: no memory. Then, or on failure: free. */
+DYNC__FN bool dync__space_end(dync__fuse_graph *, dync__arena *);
+DYNC__FN void dync__space_free(dync__fuse_graph *);
 #endif

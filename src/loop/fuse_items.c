@@ -40,10 +40,13 @@ DYNC__OFTEN DYNC__FN bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_f
         for (int a = 0; a < 3; a++)
             if (item.in.arg[a] >= 0) item.in.arg[a] = job->number.at[item.in.arg[a]];
         if (item.in.buf >= 0) item.buf = &k->buf.at[item.in.buf];
+        item.settled = k->settled.n == k->inst.n && k->settled.at[i];
         if (item.in.access >= 0) {
             const dync__access *acc = &k->access.at[item.in.access];
-            item.access = map < 0 ? dync__nest_access(&f->nest, acc)
-                                  : dync__map_access(&f->map[map], f->nest.n, acc);
+            dync__access here = map < 0 ? dync__nest_access(&f->nest, acc)
+                                        : dync__map_access(&f->map[map], f->nest.n, acc);
+            item.access = dync__arena_copy(job->arena, &here, sizeof here);
+            if (!item.access) return !(job->no_memory = true);
         }
         job->number.at[i] = dync__fuse_push(job, &item);
         if (job->no_memory) return false;
@@ -59,6 +62,7 @@ DYNC__FN void dync__fuse_forward(dync__fuse_job *job, int load, int value)
     int dtype = item->buf->dtype;
     item->row = from->row || from->in.prim == DYNC__P_reduce;
     item->buf = NULL;
+    item->settled = false;
     if (dync__dtype_info(dtype)->compute == dtype) {
         item->same_as = value;
         return;
@@ -84,13 +88,12 @@ static int dync__fuse_source(const dync__fuse_job *job, const dync__nest *nest, 
             continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(load->in.prim))
             return -2;
-        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &load->access, nest->n,
+        if (!dync__access_overlap(store->access, nest->n, nest->extent, load->access, nest->n,
                                   nest->extent))
             continue;
         int n = store->row ? nest->n_outer : nest->n;
-        if (!dync__access_equal(&store->access, &load->access, nest->n, nest->extent) ||
-            (load->row && !store->row) ||
-            !dync__access_injective(&store->access, n, nest->extent) ||
+        if (!dync__access_equal(store->access, load->access, nest->n, nest->extent) ||
+            (load->row && !store->row) || !dync__access_injective(store->access, n, nest->extent) ||
             store->in.type != load->in.type)
             return -2;
         source = j;
@@ -108,12 +111,12 @@ static bool dync__fuse_may_store(dync__fuse_job *job, const dync__nest *nest, in
         if (!before->buf || before->buf->id != store->buf->id) continue;
         if (dync__fuse_is_indexed(store->in.prim) || dync__fuse_is_indexed(before->in.prim))
             return false;
-        if (!dync__access_overlap(&store->access, nest->n, nest->extent, &before->access, nest->n,
+        if (!dync__access_overlap(store->access, nest->n, nest->extent, before->access, nest->n,
                                   nest->extent))
             continue;
-        if (!dync__access_equal(&store->access, &before->access, nest->n, nest->extent) ||
+        if (!dync__access_equal(store->access, before->access, nest->n, nest->extent) ||
             store->row != before->row ||
-            !dync__access_injective(&store->access, store->row ? nest->n_outer : nest->n,
+            !dync__access_injective(store->access, store->row ? nest->n_outer : nest->n,
                                     nest->extent))
             return false;
         if (dync__fuse_is_store(before->in.prim)) before->dead = true;
@@ -128,8 +131,10 @@ DYNC__FN bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
     for (int i = 0; i < job->item.n; i++) {
         dync__fuse_item *item = &job->item.at[i];
         for (int a = 0; a < 3; a++)
-            if (item->in.arg[a] >= 0 && job->item.at[item->in.arg[a]].same_as >= 0)
+            if (item->in.arg[a] >= 0 && job->item.at[item->in.arg[a]].same_as >= 0) {
                 item->in.arg[a] = job->item.at[item->in.arg[a]].same_as;
+                item->settled = false;
+            }
         if (item->first || !item->buf) continue;
         if (dync__fuse_is_store(item->in.prim)) {
             if (!dync__fuse_may_store(job, nest, i)) return false;
@@ -210,7 +215,7 @@ static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest)
         if (item->dead || item->row || item->in.prim == DYNC__P_reduce ||
             item->in.prim == DYNC__P_scan || dync__fuse_is_store(item->in.prim))
             continue;
-        bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, &item->access);
+        bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, item->access);
         for (int a = 0; a < 3 && same; a++)
             same = item->in.arg[a] < 0 || dync__fuse_is_row_value(&job->item.at[item->in.arg[a]]);
         item->row = same && !(item->buf && dync__fuse_stored(job, item->buf->id));
@@ -289,7 +294,7 @@ DYNC__FN bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
         dync__fuse_item *item = &job->item.at[i];
         if (item->dead) continue;
         int s = rows ? dync__fuse_earliest(job, i) : 1;
-        if (s < 0 || s > 100) return false;
+        if (s < 0 || s >= DYNC__FUSE_SECTIONS - 1) return false;
         item->in.section = (int16_t)s;
     }
     if (rows) dync__fuse_sink(job);

@@ -20,7 +20,7 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
         return false;
     for (int d = 0; d < nest->n; d++) {
         int64_t *least = d < nest->n_outer ? &outer : &inner,
-                stride = dync__sz_abs(item->access.stride[d]);
+                stride = dync__sz_abs(item->access->stride[d]);
         if (nest->extent[d] <= 1 || !(*least == DYNC__SZ_MOST || dync__sz_lt(stride, *least)))
             continue;
         *least = stride;
@@ -87,8 +87,8 @@ static bool dync__fuse_limits(dync__fuse_job *job, int live)
     return true;
 }
 
-static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__fuse_job *job,
-                                 int number)
+DYNC__BUSY static void dync__fuse_emit_item(dync__kernel *k, const dync__fuse_item *item,
+                                            dync__fuse_job *job, int number)
 {
     dync__inst in = item->in;
     for (int a = 0; a < 3; a++)
@@ -98,10 +98,32 @@ static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__f
         in.buf = dync__kernel_buf(k, item->buf->id, item->buf->dtype, mode, item->buf->size,
                                   item->buf->name);
     }
-    if (in.access >= 0) in.access = dync__kernel_access_of(k, &item->access);
+    if (in.access >= 0) in.access = dync__kernel_access_of(k, item->access);
     if (in.prim == DYNC__P_random) k->uses_random = true;
     job->number.at[number] = k->inst.n;
-    if (!k->failed && !dync__avec_push(k->arena, &k->inst, in)) k->failed = true;
+    k->settled.at[k->settled.n++] = item->settled && !dync__inst_reordered(&item->in, &in);
+    k->inst.at[k->inst.n++] = in;
+}
+
+/* The live items as k's instructions, by section and within one in their order. */
+DYNC__BUSY static void dync__fuse_emit_all(dync__fuse_job *job, dync__kernel *k)
+{
+    int32_t first[DYNC__FUSE_SECTIONS], last[DYNC__FUSE_SECTIONS];
+    int n = 0;
+    for (int s = 0; s < DYNC__FUSE_SECTIONS; s++) first[s] = last[s] = -1;
+    for (int i = 0; i < job->item.n; i++) {
+        int s = job->item.at[i].in.section;
+        if (job->item.at[i].dead) continue;
+        job->item.at[i].next = -1;
+        *(first[s] < 0 ? &first[s] : &job->item.at[last[s]].next) = i;
+        last[s] = i;
+        n++;
+    }
+    k->failed = !dync__avec_reserve(k->arena, &k->inst, n) ||
+                !dync__avec_reserve(k->arena, &k->settled, n);
+    for (int s = 0; s < DYNC__FUSE_SECTIONS && !k->failed; s++)
+        for (int i = first[s]; i >= 0; i = job->item.at[i].next)
+            dync__fuse_emit_item(k, &job->item.at[i], job, i);
 }
 
 /* The live items by section, and within one in their order, as a kernel in job->arena, simplified.
@@ -109,20 +131,14 @@ static void dync__fuse_emit_item(dync__kernel *k, dync__fuse_item *item, dync__f
 static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest, const char *name)
 {
     dync__kernel *k = dync__kernel_new(job->arena, name, nest->n_outer, nest->n, nest->extent);
-    int last = 0;
-    job->no_memory = !k;
     job->number.n = 0;
-    for (int i = 0; i < job->item.n && !job->no_memory; i++) {
-        if (!job->item.at[i].dead) last = DYNC__MAX(last, job->item.at[i].in.section);
-        if (!dync__vec_push(&job->number, -1)) job->no_memory = true;
-    }
+    job->no_memory = !k || !dync__vec_reserve(&job->number, job->item.n);
     if (job->no_memory) return NULL;
-    for (int s = 0; s <= last; s++)
-        for (int i = 0; i < job->item.n; i++)
-            if (!job->item.at[i].dead && job->item.at[i].in.section == s)
-                dync__fuse_emit_item(k, &job->item.at[i], job, i);
+    job->number.n = job->item.n;
+    memset(job->number.at, -1, (size_t)job->item.n * sizeof *job->number.at);
+    dync__fuse_emit_all(job, k);
     for (int i = 0; i < 2 && job->from[i]; i++) dync__kernel_bounds_of(k, job->from[i]);
-    if (!k->failed) dync__kernel_simplify(k);
+    if (!k->failed) dync__kernel_simplify_again(k);
     if (!k->failed) dync__kernel_collapse(k);
     job->no_memory = k->failed;
     if (k->failed) return NULL;

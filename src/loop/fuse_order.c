@@ -47,6 +47,7 @@ DYNC__OFTEN DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
     const dync__fuse_step *s = &node->step;
     node->reads = node->writes = 0;
     node->reduces = false;
+    if (node->dead) return;
     for (int i = 0; s->k && i < s->k->inst.n; i++)
         node->reduces |= s->k->inst.at[i].prim == DYNC__P_reduce ||
                          s->k->inst.at[i].prim == DYNC__P_scan;

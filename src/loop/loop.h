@@ -151,6 +151,10 @@ typedef struct dync__kernel {
     bool ordered;
     /* sticky: memory ran out while building */
     bool failed;
+    /* by instruction: simplification has left it as it is, and would again while its operands are
+     * equal and stand in the same order; empty: not known. For fusion, which looks at the same
+     * instructions many times. */
+    DYNC__VEC(bool) settled;
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
     struct {
         int32_t head[64];
@@ -304,6 +308,8 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);
 /* ---- passes ---------------------------------------------------------------------------------- */
 /* dead values, constant folding, CSE; keeps meaning to the bit */
 DYNC__FN void dync__kernel_simplify(dync__kernel *);
+/* the same for one without dead values whose `settled` is told; tells it */
+DYNC__FN void dync__kernel_simplify_again(dync__kernel *);
 /* merges adjacent loops where every access allows, drops extents of 1 */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);
 /* expand.c: without primitives that generators do not have; stores_round: nor roundings that a
@@ -346,8 +352,13 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);
  * innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
 
-/* simplify.c */
+/* simplify.c; commutes: are operands a and b sorted? */
 DYNC__FN const dync__inst *dync__fold_def(const dync__lb *b, int v);
 DYNC__FN int dync__fold_add(dync__lb *b, const dync__inst *original, bool across);
+DYNC__FN bool dync__fold_commutes(int prim);
+/* loop_build.c: dync__lb_share for what has all its operands, its origin and its section */
+DYNC__FN int dync__lb_again(dync__kernel *, const dync__inst *, bool across);
+/* collapse.c: may `now`, made of operands equal to those of `old`, be simplified otherwise? */
+DYNC__FN bool dync__inst_reordered(const dync__inst *old, const dync__inst *now);
 
 #endif

@@ -6,22 +6,25 @@ DYNC__COLD
 
 /* ---- sharing equal values -------------------------------------------------------------------- */
 
-DYNC__BUSY static uint64_t dync__lb_hash(const dync__inst *in)
+/* The chain in which a value equal to `in` stands: everything that makes two equal is in it. */
+DYNC__BUSY static inline int dync__lb_chain(const dync__kernel *k, const dync__inst *in)
 {
-    uint64_t h = dync__hash_mix(in->prim, in->type);
-    for (int i = 0; i < 3; i++) h = dync__hash_mix(h, (uint64_t)(uint32_t)in->arg[i]);
-    h = dync__hash_mix(h, (uint64_t)(uint32_t)in->buf << 32 | (uint32_t)in->access);
-    return dync__hash_mix(h, (uint64_t)in->imm.i);
+    uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), h = in->prim | (uint64_t)in->type << 8;
+    for (int i = 0; i < 3; i++) h = (h ^ (uint64_t)(uint32_t)in->arg[i]) * odd;
+    h = (h ^ ((uint64_t)(uint32_t)in->buf << 32 | (uint32_t)in->access)) * odd;
+    h = (h ^ (uint64_t)in->imm.i ^ h >> 32) * odd;
+    return (int)(h >> 56) % DYNC__COUNT_OF(k->share.head);
 }
 
-static bool dync__lb_equal(const dync__inst *a, const dync__inst *b)
+DYNC__BUSY static inline bool dync__lb_equal(const dync__inst *a, const dync__inst *b)
 {
-    return a->prim == b->prim && a->type == b->type && memcmp(a->arg, b->arg, sizeof a->arg) == 0 &&
-           a->buf == b->buf && a->access == b->access && a->imm.i == b->imm.i;
+    return a->prim == b->prim && a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1] &&
+           a->arg[2] == b->arg[2] && a->type == b->type && a->buf == b->buf &&
+           a->access == b->access && a->imm.i == b->imm.i;
 }
 
 /* Brings the chains up to date; others may have appended to or replaced k->inst meanwhile. */
-static bool dync__lb_chains(dync__kernel *k)
+DYNC__BUSY static bool dync__lb_chains(dync__kernel *k)
 {
     if (k->share.next.n > k->inst.n) {
         memset(k->share.head, 0, sizeof k->share.head);
@@ -29,8 +32,7 @@ static bool dync__lb_chains(dync__kernel *k)
     }
     while (k->share.next.n < k->inst.n) {
         int i = k->share.next.n;
-        int32_t *head =
-            &k->share.head[dync__lb_hash(&k->inst.at[i]) % (uint64_t)DYNC__COUNT_OF(k->share.head)];
+        int32_t *head = &k->share.head[dync__lb_chain(k, &k->inst.at[i])];
         if (!dync__avec_push(k->arena, &k->share.next, *head)) return false;
         *head = i + 1;
     }
@@ -46,17 +48,17 @@ static bool dync__lb_visible(const dync__inst *in, int to, bool across)
     return (from & 1) == 0 || in->prim == DYNC__P_reduce || (across && (to & 1));
 }
 
-static bool dync__lb_stored_since(const dync__kernel *k, int buf, int i)
+DYNC__BUSY static bool dync__lb_stored_since(const dync__kernel *k, int buf, int i)
 {
     for (int j = i + 1; j < k->inst.n; j++)
         if (!dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == buf) return true;
     return false;
 }
 
-static int dync__lb_find(const dync__kernel *k, const dync__inst *in, int section, bool across)
+DYNC__BUSY static int dync__lb_find(const dync__kernel *k, int chain, const dync__inst *in,
+                                    int section, bool across)
 {
-    int i = k->share.head[dync__lb_hash(in) % (uint64_t)DYNC__COUNT_OF(k->share.head)] - 1;
-    for (; i >= 0; i = k->share.next.at[i] - 1) {
+    for (int i = k->share.head[chain] - 1; i >= 0; i = k->share.next.at[i] - 1) {
         const dync__inst *old = &k->inst.at[i];
         if (!dync__lb_equal(old, in)) continue;
         /* a reduce of the same operand in the same phase is the same reduce */
@@ -68,31 +70,32 @@ static int dync__lb_find(const dync__kernel *k, const dync__inst *in, int sectio
     return -1;
 }
 
-DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across)
+/* As share, for what has all its operands, its origin and its section. */
+DYNC__BUSY DYNC__FN int dync__lb_again(dync__kernel *k, const dync__inst *in, bool across)
 {
-    dync__kernel *k = b->k;
-    bool has_value = dync__inst_has_value(in);
+    if (k->failed || (k->share.next.n != k->inst.n && !dync__lb_chains(k)))
+        return k->failed = true, -1;
+    int chain = dync__lb_chain(k, in);
+    bool value = in->prim != DYNC__P_store && in->prim != DYNC__P_storex;
+    int found = value ? dync__lb_find(k, chain, in, in->section, across) : -1;
+    if (found >= 0) return found;
+    if (!dync__avec_push(k->arena, &k->inst, *in) ||
+        !dync__avec_push(k->arena, &k->share.next, k->share.head[chain]))
+        return k->failed = true, -1;
+    k->share.head[chain] = k->inst.n;
+    k->uses_random |= in->prim == DYNC__P_random;
+    return k->inst.n - 1;
+}
+
+DYNC__BUSY DYNC__FN int dync__lb_share(dync__lb *b, const dync__inst *in, bool across)
+{
     int n_args = dync__prim_info(in->prim)->n_args;
     for (int i = 0; i < n_args; i++)
-        if (in->arg[i] < 0) k->failed = true;
-    if (k->failed) return -1;
-    if (!dync__lb_chains(k)) {
-        k->failed = true;
-        return -1;
-    }
-    if (has_value) {
-        int found = dync__lb_find(k, in, b->section, across);
-        if (found >= 0) return found;
-    }
+        if (in->arg[i] < 0) b->k->failed = true;
     dync__inst copy = *in;
     copy.section = (int16_t)b->section;
     if (!copy.origin) copy.origin = b->origin;
-    if (!dync__avec_push(k->arena, &k->inst, copy)) {
-        k->failed = true;
-        return -1;
-    }
-    if (in->prim == DYNC__P_random) k->uses_random = true;
-    return k->inst.n - 1;
+    return dync__lb_again(b->k, &copy, across);
 }
 
 /* ---- one function per shape of instruction --------------------------------------------------- */

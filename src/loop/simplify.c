@@ -233,11 +233,9 @@ static int dync__fold_select(dync__lb *b, dync__inst *in)
     return -1;
 }
 
-/* Exactly commutative primitives get their constant, else the later value, on the right: equal
- * values then look equal. min and max are not among them (signed zeros). */
-static void dync__fold_order(const dync__lb *b, dync__inst *in)
+DYNC__FN bool dync__fold_commutes(int prim)
 {
-    switch (in->prim) {
+    switch (prim) {
     case DYNC__P_add:
     case DYNC__P_mul:
     case DYNC__P_fma:
@@ -245,9 +243,16 @@ static void dync__fold_order(const dync__lb *b, dync__inst *in)
     case DYNC__P_or_:
     case DYNC__P_xor_:
     case DYNC__P_eq:
-    case DYNC__P_ne: break;
-    default: return;
+    case DYNC__P_ne: return true;
+    default: return false;
     }
+}
+
+/* Exactly commutative primitives get their constant, else the later value, on the right: equal
+ * values then look equal. min and max are not among them (signed zeros). */
+static void dync__fold_order(const dync__lb *b, dync__inst *in)
+{
+    if (!dync__fold_commutes(in->prim)) return;
     bool const0 = dync__fold_is_const(b, in->arg[0]), const1 = dync__fold_is_const(b, in->arg[1]);
     if (const0 == const1 ? in->arg[0] > in->arg[1] : const0) {
         int swap = in->arg[0];

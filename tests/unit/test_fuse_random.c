@@ -2,6 +2,7 @@
  * have the same bits. A program that differs is cut down step by step and printed as text for
  * dync-opt, with its seed. */
 #include "../../tools/opt.h"
+#include "../../src/base/pass.h"
 #include "../../src/codegen/codegen.h"
 #include "test.h"
 
@@ -597,6 +598,37 @@ static void rnd_many(int count, bool tangles, rnd_mode mode)
     EXPECT(counts.steps_after < counts.steps_before);
 }
 
+/* The program's fused kernels as text, checks on (every instruction is folded at every merge) or off
+ * (those that are settled are not). */
+static void rnd_text(dync__str *out, uint64_t seed, bool checked)
+{
+    static rnd_program p;
+    static opt_program text;
+    dync__arena arena = {0};
+    dync__fuse_options options = {false, 0, rnd_keep, NULL, &p};
+    rnd_make(&p, seed, false);
+    memcpy(text.step, p.step, sizeof *p.step * (size_t)p.n_steps);
+    text.n_steps = p.n_steps;
+    dync__check_set(checked);
+    EXPECT_OK(dync__fuse(&arena, text.step, &text.n_steps, &options));
+    opt_print(out, &text);
+    dync__check_set(true);
+    dync__arena_free(&arena);
+    dync__arena_free(&p.arena);
+}
+TEST(settled)
+{
+    uint64_t base = test_random() % 1000000007u;
+    for (uint64_t i = 0; i < 1000; i++) {
+        dync__str all = {0}, some = {0};
+        rnd_text(&all, base + i, true);
+        rnd_text(&some, base + i, false);
+        if (!EXPECT_EQ_STR(dync__str_get(&some), dync__str_get(&all)))
+            printf("seed %llu\n", (unsigned long long)(base + i));
+        dync__str_free(&all);
+        dync__str_free(&some);
+    }
+}
 TEST(random_programs) { rnd_many(2000, false, RND_ORACLE); }
 TEST(random_programs_with_tangles) { rnd_many(1000, true, RND_ORACLE); }
 TEST(random_programs_scheduled) { rnd_many(1000, true, RND_SCHEDULED); }
