@@ -32,8 +32,8 @@ DYNC__FN bool dync__jb_is_code(const dync__loop_plan *b, int i)
     return b->needed[i] && prim != DYNC__P_const_ && prim != DYNC__P_bitcast;
 }
 
-/* Of each instruction the list that it belongs to, -1 where it is not needed; of each list the first
- * and last of those. */
+/* Of each instruction the list that it belongs to, -1 where it is not needed; of each list the
+ * first and last of those. */
 typedef struct dync__jb_parts {
     int16_t *list;
     int32_t *first, *last;

@@ -1,7 +1,7 @@
 /* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_traits.c (what a
  * kernel is), fuse_items.c (the bodies of two as one list), fuse_merge.c and fuse_inline.c (two
- * kernels become one), fuse_order.c (what must stay in order), fuse_space.c (where they live), fuse.c
- * (which pairs).
+ * kernels become one), fuse_order.c (what must stay in order), fuse_space.c (where they live),
+ * fuse.c (which pairs).
  *
  * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body
  * moves into them; a map gives each guest loop as an affine form of the host's loops. `first` is

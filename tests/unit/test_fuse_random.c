@@ -598,8 +598,8 @@ static void rnd_many(int count, bool tangles, rnd_mode mode)
     EXPECT(counts.steps_after < counts.steps_before);
 }
 
-/* The program's fused kernels as text, checks on (every instruction is folded at every merge) or off
- * (those that are settled are not). */
+/* The program's fused kernels as text, checks on (every instruction is folded at every merge) or
+ * off (those that are settled are not). */
 static void rnd_text(dync__str *out, uint64_t seed, bool checked)
 {
     static rnd_program p;
