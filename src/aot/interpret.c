@@ -75,15 +75,22 @@ static dync_status dync__inplace_op(int op, int n, dync__arg *args)
     return status;
 }
 
+/* The part of the base that as_strided_scatter writes. */
+static dync__layout dync__inplace_layout(const dync__tensor *base, const dync__arg *args)
+{
+    dync__layout lay = {.ndim = args[2].n, .offset = base->lay.offset + args[4].as.i};
+    memcpy(lay.shape, args[2].as.dims, (size_t)lay.ndim * sizeof *lay.shape);
+    memcpy(lay.stride, args[3].as.dims, (size_t)lay.ndim * sizeof *lay.stride);
+    return lay;
+}
+
 /* as_strided_scatter: src into its part of the base, by way of a copy where it is read from it. */
 static dync_status dync__inplace_part(const dync__tensor *base, const dync__arg *args)
 {
-    dync__layout lay = {.ndim = args[2].n, .offset = base->lay.offset + args[4].as.i};
+    dync__layout lay = dync__inplace_layout(base, args);
     dync__tensor *part, *apart = NULL;
     dync__arg copy[2] = {args[0], args[1]};
     dync_status status = DYNC_OK;
-    memcpy(lay.shape, args[2].as.dims, (size_t)lay.ndim * sizeof *lay.shape);
-    memcpy(lay.stride, args[3].as.dims, (size_t)lay.ndim * sizeof *lay.stride);
     if (!(part = dync__tensor_alias(base, base->dtype, &lay))) return DYNC_ERR_MEMORY;
     copy[0] = dync__arg_t(part);
     if (args[1].as.t->storage == base->storage) {
@@ -133,6 +140,8 @@ static bool dync__inplace_run(const dync__eval_writes *writes, dync__frame_env *
     for (int a = 1; a < node->nargs && !puts; a++)
         if (dync__inplace_holds(&args[a], base->storage)) return false;
     if (!puts && dync__inplace_form(node->op) < 0) return false;
+    dync__layout part = puts ? dync__inplace_layout(base, args) : base->lay;
+    if (dync__layout_overlaps_itself(&part)) return false; /* operators in place refuse it */
     dync__arg given[DYNC__MAX_ARGS];
     memcpy(given, args, (size_t)node->nargs * sizeof *given);
     *status = done   ? DYNC_OK
