@@ -20,6 +20,12 @@ typedef struct dync__interpreted {
     int *until; /* of a write: the node that ends it */
 } dync__interpreted;
 
+#if defined(DYNC_SMALL) /* operators in place that a program does not call would be linked */
+static dync_status dync__interpreted_find(dync__interpreted *p) { return (void)p, DYNC_OK; }
+#define DYNC__INPLACE_RUN NULL
+#else
+#define DYNC__INPLACE_RUN dync__inplace_run
+
 /* A node's value, where it is one tensor. */
 static dync__tensor *dync__inplace_value(const dync__frame_env *env, int node)
 {
@@ -151,32 +157,6 @@ static bool dync__inplace_run(const dync__eval_writes *writes, dync__frame_env *
     return true;
 }
 
-/* ---- the compiler ---------------------------------------------------------------------------- */
-static dync_status dync__interpreted_run(void *state, int n_in, dync__tensor *const *in, int n_out,
-                                         dync__tensor **out)
-{
-    const dync__interpreted *p = state;
-    dync__eval_writes writes = {dync__inplace_run, p};
-    bool grad_off = dync__grad_off(true);
-    dync_status status =
-        dync__graph_eval_writes(p->graph, p->place ? &writes : NULL, NULL, n_in, in, n_out, out);
-    dync__grad_off(grad_off);
-    for (int i = 0; status == DYNC_OK && p->place && i < p->graph->over.n; i++)
-        if (p->graph->over.at[i] >= 0 && out[i] == in[p->graph->over.at[i]]) {
-            dync__unref(out[i]); /* written where it belongs */
-            out[i] = NULL;
-        }
-    return status;
-}
-
-static void dync__interpreted_destroy(void *state)
-{
-    dync__interpreted *p = state;
-    dync__graph_unref(p->graph);
-    dync__arena_free(&p->arena);
-    dync__free(p, sizeof *p);
-}
-
 /* Fills place, written and until; leaves place NULL where nothing is written in place. */
 static dync_status dync__interpreted_find(dync__interpreted *p)
 {
@@ -199,6 +179,34 @@ static dync_status dync__interpreted_find(dync__interpreted *p)
     }
     if (any) p->place = place;
     return DYNC_OK;
+}
+#endif
+
+/* ---- the compiler ---------------------------------------------------------------------------- */
+
+static dync_status dync__interpreted_run(void *state, int n_in, dync__tensor *const *in, int n_out,
+                                         dync__tensor **out)
+{
+    const dync__interpreted *p = state;
+    dync__eval_writes writes = {DYNC__INPLACE_RUN, p};
+    bool grad_off = dync__grad_off(true);
+    dync_status status =
+        dync__graph_eval_writes(p->graph, p->place ? &writes : NULL, NULL, n_in, in, n_out, out);
+    dync__grad_off(grad_off);
+    for (int i = 0; status == DYNC_OK && p->place && i < p->graph->over.n; i++)
+        if (p->graph->over.at[i] >= 0 && out[i] == in[p->graph->over.at[i]]) {
+            dync__unref(out[i]); /* written where it belongs */
+            out[i] = NULL;
+        }
+    return status;
+}
+
+static void dync__interpreted_destroy(void *state)
+{
+    dync__interpreted *p = state;
+    dync__graph_unref(p->graph);
+    dync__arena_free(&p->arena);
+    dync__free(p, sizeof *p);
 }
 
 DYNC__RARE DYNC__FN dync_status dync__inner_interpret(void *user, dync__graph *g, bool is_backward,
