@@ -141,8 +141,8 @@ static void dync__cconv_spread(const dync__cconv_text *t, int depth, int k, int 
         dync__str_addf(t->s, ";\n%*sfor (int l = 0; l < #_n%d; l++) ", 4 * depth, "", t->lanes);
     }
     dync__cconv_place(t, k, column, rows);
-    if (t->out->dtype != t->y.dtype)
-        dync__str_addf(t->s, "(%s)", dync__dtype_c_type(t->out->dtype));
+    int to = t->after->k && !t->pool ? t->after->k->buf.at[t->after->out].dtype : t->out->dtype;
+    if (to != DYNC_F32) dync__str_addf(t->s, "(%s)", dync__dtype_c_type(to));
     dync__str_add(t->s, "t[l];\n");
 }
 
