@@ -463,7 +463,11 @@ TEST(sums_have_the_interpreters_bits)
         "  row 1 {\n    store y[o0], v1\n  }\n}\n",
         "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n   "
         " v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.prod v0\n  }\n"
-        "  row 1 {\n    store y[o0], v1\n  }\n}\n"};
+        "  row 1 {\n    store y[o0], v1\n  }\n}\n",
+        "kernel rows(in x %s[%d] @0, out y %s[%d] @1) outer o0<%d inner i0<%d {\n  phase 0 {\n   "
+        " v0 = load x[%d*o0 + %d*i0]\n    v1 = reduce.sum v0\n    v2 = mul v0, v0\n"
+        "    v3 = reduce.sum v2\n    v4 = reduce.max v0\n  }\n"
+        "  row 1 {\n    v5 = sub v3, v1\n    v6 = add v5, v4\n    store y[o0], v6\n  }\n}\n"};
     for (int i = 0; i < test_count(300); i++) {
         /* tall: sixteen rows at a time */
         bool tall = i % 12 == 8, product = i % 8 == 0 && !tall,
@@ -479,8 +483,12 @@ TEST(sums_have_the_interpreters_bits)
         if (tall) n = i == 8 ? 4200 : test_random_int(257, 600);
         dync__pool_set_threads(i % 3 + 1);
         char text[512];
-        dync__format(text, sizeof text, forms[product], wide ? "f64" : "f32", rows * n,
-                     wide ? "f64" : "f32", rows, rows, n, columns ? 1 : n, columns ? rows : 1);
+        dync__format(text, sizeof text,
+                     forms[product ? 1
+                           : i % 3 ? 0
+                                   : 2],
+                     wide ? "f64" : "f32", rows * n, wide ? "f64" : "f32", rows, rows, n,
+                     columns ? 1 : n, columns ? rows : 1);
         dync__arena arena = {0};
         dync__kernel *k = dync__kernel_parse(&arena, text);
         REQUIRE(k);

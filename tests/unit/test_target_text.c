@@ -219,11 +219,12 @@ static bool reduced(int dtype, int kind, int64_t rows, int64_t length, bool acro
 static void reductions(const dync__target *t, int isa)
 {
     static const int dtypes[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BOOL};
-    static const int64_t sizes[][2] = {{5, 3}, {37, 40}, {3, 333}, {70, 13}, {21, 300}};
+    static const int64_t sizes[][2] = {{5, 3},    {37, 40},  {3, 333}, {70, 13},
+                                       {21, 300}, {3, 1100}, {1, 2690}};
     begin(t);
     for (int d = 0; d < 5; d++)
         for (int kind = DYNC__R_SUM; kind <= DYNC__R_ARGMIN; kind++)
-            for (int s = 0; s < 10; s++) {
+            for (int s = 0; s < 14; s++) {
                 bool logic = kind == DYNC__R_ANY || kind == DYNC__R_ALL;
                 if (logic != (dtypes[d] == DYNC_BOOL) || (kind == DYNC__R_PROD && s > 1)) continue;
                 const int64_t *size = sizes[s / 2];
