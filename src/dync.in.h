@@ -521,6 +521,7 @@ DYNC__PLAIN
 #include "aot/mincut.h"
 #include "aot/mincut.c"
 #include "aot/mincut_solve.c"
+#include "aot/own.c"
 #include "aot/partition.c"
 #include "aot/parts.c"
 #include "aot/absent.c"

@@ -92,19 +92,6 @@ static void dync__part_save_all(dync__cutter *c)
     }
 }
 
-/* What backward's own nodes read. Users come later: one sweep from the end. */
-static void dync__part_own(dync__cutter *c)
-{
-    for (int i = c->n - 1; i >= 0; i--) {
-        c->own[i] = c->given[i];
-        for (int u = c->first_user[i]; u < c->first_user[i + 1] && !c->own[i]; u++) {
-            int user = c->user[u];
-            c->own[i] = (c->bw[user] && !c->fw[user]) ||
-                        (dync__aot_is_view(c->joint->node.at[user]) && c->own[user]);
-        }
-    }
-}
-
 /* ---- the two graphs -------------------------------------------------------------------------- */
 /* A view of a value that was saved as a copy lies as that does. */
 static dync_status dync__partition_view(dync__node *n)
@@ -139,7 +126,7 @@ DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old)
 
 /* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
 /* That input, or -1. */
-static int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
+DYNC__FN int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
 {
     while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
     return c->mutated[n->index] ? n->index : -1;
@@ -185,7 +172,7 @@ static dync__node *dync__part_saved_input(dync__rewrite *r, dync__node *old)
 static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite *r, int n_out,
                                                  dync__node *const *out, dync__aot_graphs *into)
 {
-    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + c->n + 1) * sizeof *all);
+    dync__node **all = dync__arena_alloc(&c->arena, (size_t)(n_out + 2 * c->n + 1) * sizeof *all);
     if (!all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++)
         if (c->input[i] || c->fw[i])
@@ -195,9 +182,11 @@ static dync_status dync__partition_forward_nodes(dync__cutter *c, dync__rewrite 
     for (int i = 0; i < c->n; i++) {
         if (!c->saved[i]) continue;
         dync__node *n = c->joint->node.at[i];
-        if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
-            return DYNC_ERR_MEMORY;
-        if (!dync__vec_push(&into->again, !c->own[i])) return DYNC_ERR_MEMORY;
+        for (int k = 0; k <= dync__part_is_twice(c, i); k++) {
+            if (!(all[n_out + into->n_saved++] = dync__part_saved_value(c, r, n)))
+                return DYNC_ERR_MEMORY;
+            if (!dync__vec_push(&into->again, k || !c->own[i])) return DYNC_ERR_MEMORY;
+        }
         int64_t bytes = dync__aot_bytes(n);
         into->saved_bytes += bytes;
         if (c->input[i]) into->saved_input_bytes += bytes;
@@ -231,7 +220,9 @@ static void dync__partition_need(void *user, dync__arg *a)
     dync__node_each_input(
         n, dync__partition_need,
         r); /* as deep as a chain that is computed again: mincut.c keeps them short */
+    dync__part_twice_swap(r->c, n, r->r);
     if (r->status == DYNC_OK) r->status = dync__rewrite_put(r->r, n, dync__partition_node);
+    dync__part_twice_swap(r->c, n, r->r);
     if (!r->c->fw[n->index] || dync__aot_is_view(n)) return;
     r->into->n_recomputed++;
     r->into->recomputed_bytes += dync__aot_bytes(n);
@@ -244,8 +235,10 @@ static dync_status dync__partition_backward_nodes(dync__cutter *c, dync__rewrite
     dync__recompute need = {c, r, into, DYNC_OK};
     if (!all) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++)
-        if (c->saved[i])
+        for (int k = 0; c->saved[i] && k <= dync__part_is_twice(c, i); k++) {
+            if (k) c->rule_copy[i] = r->copy[i];
             DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__part_saved_input));
+        }
     for (int i = 0; i < c->n; i++)
         if (c->tangent[i])
             DYNC__TRY(dync__rewrite_put(r, c->joint->node.at[i], dync__rewrite_copy));
@@ -349,7 +342,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
         else
             status = dync__mincut(&c);
         if (status == DYNC_OK) dync__part_save_roots(&c);
-        dync__part_own(&c);
+        if (status == DYNC_OK) status = dync__part_own(&c);
     }
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads)

@@ -62,7 +62,8 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
 /* Groups are rows of a layer norm without weights; f16 and bf16 are rounded once. x [N, C, ..] is
  * seen as [N * groups, C / groups * ..]: each row is one group of one sample. w and b are per
  * channel, so they are applied behind it. groups = C is instance norm, whose result is row major
- * whatever x is: not formed. */
+ * whatever x is: not formed; it repeats its weight by sample, so that one may be written before
+ * its backward. */
 static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t groups, dync__dt *w,
                                        dync__dt *b, double eps, bool formed)
 {
@@ -86,6 +87,7 @@ static dync_status dync__dn_group_norm(dync__opcall *call, dync__dt *x, int64_t 
     dync__chain_call(&c, DYNC__OP_layer_norm, 5, args, &y);
     y = dync__chain_shape(&c, DYNC__OP_view, y, x->lay.ndim, x->lay.shape);
     for (int d = 0; d < x->lay.ndim; d++) shape[d] = d == 1 ? channels : 1;
+    if (w && !formed) w = dync__chain1(&c, DYNC__OP_clone, w);
     if (w)
         y = dync__chain_tt(&c, DYNC__OP_mul, y,
                            dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape));

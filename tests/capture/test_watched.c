@@ -152,4 +152,85 @@ TEST(random_expressions)
     }
     EXPECT(compared > 100);
 }
+/* Two results: the product's rule keeps x, the sigmoid's does not. of: which of them is
+ * differentiated, 2 for both. */
+static dync_value both(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    return dync_tuple(dync_mul(dync_sigmoid(a[0].as.t), a[1]), dync_mul(a[0], a[1]));
+}
+static dync_value both_viewed(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *view = dync_select(dync_reshape(a[0].as.t, dync_shape(1, 4)), 0, 0);
+    return dync_tuple(dync_mul(dync_sigmoid(a[0].as.t), a[1]), dync_mul(view, a[1]));
+}
+static dync_value both_through_more(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *y = dync_mul(dync_tanh(dync_mul(a[0], 2)), a[1]);
+    dync_tensor *z = dync_mul(dync_mul(a[0], a[1]), dync_add(dync_mul(a[0], a[0]), 1));
+    return dync_tuple(dync_exp(dync_mul(dync_sigmoid(a[0].as.t), y)), z);
+}
+typedef dync_value function2(const dync_value *, int, void *);
+static function2 *const pairs[] = {both, both_viewed, both_through_more};
+static dync_tensor *gradient_of(function2 *f, dync_compiled *c, int of, int how, int times)
+{
+    dync_tensor *x = dync_arange(0, 4, 1), *w = weights();
+    dync_value args[2] = {DYNC_V(x), DYNC_V(w)};
+    dync_value y = c ? dync_call_values(c, 2, args) : f(args, 2, NULL);
+    dync_tensor *loss = dync_sum(dync_at(y, of % 2).as.t, DYNC_ALL, false);
+    if (of == 2) loss = dync_add(loss, dync_sum(dync_at(y, 1).as.t, DYNC_ALL, false));
+    write_(x, how);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < times && status == DYNC_OK; i++) {
+        status = dync_backward_opt(DYNC_V(loss), DYNC_NONE,
+                                   (dync_grad_options){.retain_graph = i + 1 < times});
+        write_(x, how);
+    }
+    return status == DYNC_OK ? dync_grad(w) : NULL;
+}
+TEST(a_rule_that_is_not_asked_needs_nothing)
+{
+    DYNC_SCOPE {
+        for (int i = 0; i < 3 * 3 * 5; i++) {
+            int of = i / 3 % 3, how = i / 9;
+            dync_compiled *c = dync_compile(pairs[i % 3], .fullgraph = true);
+            for (int times = 1; times < 3; times++) {
+                dync_tensor *plain = gradient_of(pairs[i % 3], NULL, of, how, times);
+                EXPECT(!plain == (how > 0 && of > 0));
+                if (!plain) EXPECT_STATUS(dync_error(), DYNC_ERR_AUTOGRAD);
+                dync_clear_error();
+                dync_tensor *compiled = gradient_of(pairs[i % 3], c, of, how, times);
+                if (!compiled) EXPECT_STATUS(dync_error(), DYNC_ERR_AUTOGRAD);
+                REQUIRE(!plain == !compiled);
+                dync_clear_error();
+                EXPECT(!plain || dync_allclose(compiled, plain, 1e-6, 1e-6));
+            }
+            dync_compiled_free(c);
+        }
+    }
+}
+/* repeated by sample before it is saved */
+static dync_tensor *instances(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *in = dync_mul(dync_reshape(w, dync_shape(1, 4, 1)),
+                               dync_reshape(dync_arange(0, 12, 1), dync_shape(1, 4, 3)));
+    return dync_instance_norm(dync_mul(in, in), x, NULL, 1e-5);
+}
+TEST(a_weight_of_instance_norm)
+{
+    DYNC_SCOPE {
+        dync_compiled *c = dync_compile(instances, .fullgraph = true);
+        for (int how = 0; how < 5; how++) {
+            dync_tensor *plain = gradient(instances, NULL, how, 2);
+            REQUIRE(plain);
+            dync_tensor *compiled = gradient(instances, c, how, 2);
+            REQUIRE(compiled);
+            EXPECT(dync_allclose(compiled, plain, 1e-6, 1e-6));
+            EXPECT(dync_allclose(plain, gradient(instances, NULL, 0, 2), 1e-6, 1e-6));
+        }
+        dync_compiled_free(c);
+    }
+}
 TEST_MAIN
