@@ -9,6 +9,13 @@
 #include "partition.h"
 DYNC__COLD
 
+/* The input that the epilogue overwrites whose memory a node lies on, or -1. */
+DYNC__FN int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
+{
+    while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
+    return c->mutated[n->index] ? n->index : -1;
+}
+
 /* Which tangents ask for each node of backward: those that it depends on; of what depends on none,
  * those of its readers. Bit k % 64 is tangent k: others on the same bit are taken for it. */
 static void dync__own_asks(const dync__cutter *c, uint64_t *asks)

@@ -125,13 +125,6 @@ DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old)
 }
 
 /* ---- saved values on the memory of an input that will be overwritten: copies ----------------- */
-/* That input, or -1. */
-DYNC__FN int dync__part_mutated_root(const dync__cutter *c, const dync__node *n)
-{
-    while (dync__aot_is_view(n) && n->args[0].kind == DYNC__A_NODE) n = n->args[0].as.node;
-    return c->mutated[n->index] ? n->index : -1;
-}
-
 /* A view whose users count places in the memory itself cannot be copied alone: the whole is. */
 static void dync__part_save_roots(dync__cutter *c)
 {

@@ -36,9 +36,9 @@ DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their si
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 /* partition.c */
-DYNC__FN int dync__part_mutated_root(const dync__cutter *, const dync__node *);
 DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old);
 /* own.c */
+DYNC__FN int dync__part_mutated_root(const dync__cutter *, const dync__node *);
 DYNC__FN dync_status dync__part_own(dync__cutter *);
 DYNC__INLINE bool dync__part_is_twice(const dync__cutter *c, int i)
 {
