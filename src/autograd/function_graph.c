@@ -82,11 +82,12 @@ static uint32_t dync__traced_packed(const dync_value *result)
     return packed;
 }
 
-/* Part of a row that has the shape of t, from *at on. */
+/* Part of a row that has the shape of t, from *at on. One that is alone is not made a row. */
 static dync_tensor *dync__row_part(dync_tensor *row, const dync__tensor *t, int64_t *at)
 {
     dync_dims shape = {.n = t->lay.ndim};
     int64_t end = 1;
+    if (dync_ndim(row) != 1) return row;
     memcpy(shape.d, t->lay.shape, (size_t)shape.n * sizeof *shape.d);
     for (int d = 0; d < shape.n; d++) end = dync__sz_mul(end, shape.d[d]);
     end = dync__sz_add(*at, end);
@@ -110,10 +111,11 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
     }
     for (int i = 0; i < n; i++) item[i] = (dync_at)(*result, i);
     for (int i = 0; i < n; i++)
-        if (f.packed >> i & 1)
-            flat[n_flat++] = dync_v_tensor(dync_reshape(item[i].as.t, dync_shape(-1)));
-    dync_tensor *row =
-        dync__traced_node(a, dync_cat(dync_tuple_of(n_flat, flat), 0), n, item, number);
+        if (f.packed >> i & 1) flat[n_flat++] = item[i];
+    for (int i = 0; i < n_flat && n_flat > 1; i++)
+        flat[i] = dync_v_tensor(dync_reshape(flat[i].as.t, dync_shape(-1)));
+    dync_tensor *row = n_flat == 1 ? flat[0].as.t : dync_cat(dync_tuple_of(n_flat, flat), 0);
+    row = dync__traced_node(a, row, n, item, number);
     for (int i = 0; i < n && row; i++)
         if (f.packed >> i & 1)
             item[i] = dync_v_tensor(dync__row_part(row, dync__open(item[i].as.t), &at));

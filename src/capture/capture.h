@@ -156,6 +156,9 @@ DYNC__FN const dync__tensor *dync__foreign_now(const dync__cache_entry *e, const
                                                const dync__foreign *f);
 DYNC__FN dync_status dync__guards_make(dync__cache_entry *, const dync__compiled *,
                                        const dync__callargs *);
+/* A call where the tensor at env, the foreign one of that index or -1, is no leaf where it was
+ * one, or the other way round, is compiled for itself. */
+DYNC__FN void dync__guard_leaf(dync__cache_entry *, int env, int foreign, bool leaf);
 /* A tensor from elsewhere that the trace met; t is what f stands for. */
 DYNC__FN void dync__foreign_aliases(const dync__cache_entry *, const dync__callargs *,
                                     dync__foreign *f, const dync__tensor *t);

@@ -7,6 +7,8 @@
 /* ---- guards ---------------------------------------------------------------------------------- */
 typedef struct dync__tensor_guard {
     uint8_t dtype, ndim, requires_grad;
+    /* 1 + is it a leaf? where the function asked; 0 */
+    uint8_t leaf;
     uint16_t device;
     /* earlier tensor of the call that is the same one, or -1 */
     int32_t same_as;

@@ -317,6 +317,9 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
     if (!x || t->tape.on) return false;
     const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
+    if (real && (x->flags & DYNC__T_REQUIRES_GRAD))
+        dync__guard_leaf(t->entry, x->node_output, t->env.origin.at[x->node_output].foreign - 1,
+                         dync__tensor_is_leaf(real));
     *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
                  : !(x->flags & DYNC__T_REQUIRES_GRAD);
     return true;

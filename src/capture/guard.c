@@ -134,12 +134,23 @@ DYNC__RARE DYNC__FN dync_status dync__guards_make(dync__cache_entry *e, const dy
     return DYNC_OK;
 }
 
+/* The function asked whether it is a leaf. */
+DYNC__RARE DYNC__FN void dync__guard_leaf(dync__cache_entry *e, int env, int foreign, bool leaf)
+{
+    for (int k = 0; k < e->n_tensors; k++)
+        if (e->leaf_env[k] == env) DYNC__ATOMIC_STORE(&e->tensor[k].leaf, (uint8_t)(1 + leaf));
+    if (foreign >= 0 && foreign < e->foreign.n)
+        DYNC__ATOMIC_STORE(&e->foreign.at[foreign].guard.leaf, (uint8_t)(1 + leaf));
+}
+
 /* ---- checking -------------------------------------------------------------------------------- */
 DYNC__FN bool dync__tensor_guard_holds(const dync__tensor_guard *g, const dync__tensor *t)
 {
     if (t->dtype != g->dtype || t->lay.ndim != g->ndim || t->device != g->device ||
         ((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
         return false;
+    int leaf = DYNC__ATOMIC_PEEK(&g->leaf);
+    if (DYNC__UNLIKELY(leaf) && leaf != 1 + dync__tensor_is_leaf(t)) return false;
     for (int i = 0; i < g->ndim; i++)
         if ((t->lay.shape[i] != g->dims[i] && !dync__is_token(g->dims[i])) ||
             (t->lay.stride[i] != g->dims[g->ndim + i] && !dync__is_token(g->dims[g->ndim + i])))

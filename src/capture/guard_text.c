@@ -26,6 +26,9 @@ DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dy
     } else if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad) {
         dync__str_addf(out, "tensor '%s' requires_grad mismatch. expected requires_grad=%d",
                        g->source, g->requires_grad);
+    } else if (g->leaf && g->leaf != 1 + dync__tensor_is_leaf(t)) {
+        dync__str_addf(out, "tensor '%s' is_leaf mismatch. expected is_leaf=%d", g->source,
+                       g->leaf - 1);
     } else if (t->lay.ndim != g->ndim) {
         dync__str_addf(out, "tensor '%s' rank mismatch. expected %d, actual %d", g->source, g->ndim,
                        t->lay.ndim);
@@ -181,7 +184,8 @@ static dync__guard_failure dync__tensor_failure(const dync__compiled *f,
     if (t->device != g->device || t->dtype != g->dtype || t->lay.ndim != g->ndim)
         return (dync__guard_failure){DYNC__MISS_types, "compile a function of its own for each "
                                                        "device, dtype and rank"};
-    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad)
+    if (((t->flags & DYNC__T_REQUIRES_GRAD) != 0) != g->requires_grad ||
+        (g->leaf && g->leaf != 1 + dync__tensor_is_leaf(t)))
         return (dync__guard_failure){DYNC__MISS_requires_grad,
                                      "call it with leaves or detached tensors, not with both"};
     bool size = false;
@@ -272,7 +276,9 @@ DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync
     dync__shape_text(out, g->ndim, g->dims);
     dync__str_add(out, " stride ");
     dync__shape_text(out, g->ndim, g->dims + g->ndim);
-    dync__str_addf(out, " requires_grad=%d\n", g->requires_grad);
+    dync__str_addf(out, " requires_grad=%d", g->requires_grad);
+    if (g->leaf) dync__str_addf(out, " is_leaf=%d", g->leaf - 1);
+    dync__str_add(out, "\n");
 }
 
 DYNC__RARE DYNC__FN void dync__guards_print(const dync__cache_entry *e, dync__str *out)

@@ -65,7 +65,7 @@ DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
     q->n_in = ref->seg->n_in;
     q->grad_mode = ref->seg->grad_mode;
     for (int i = 0; i < e->n_tensors; i++)
-        if (e->tensor[i].same_as >= 0) return;
+        if (e->tensor[i].same_as >= 0 || e->tensor[i].leaf) return;
     for (int i = 0; i < q->n_in; i++) {
         int leaf = -1;
         for (int k = 0; k < e->n_tensors; k++)

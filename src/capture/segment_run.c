@@ -225,6 +225,17 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers,
 }
 
 /* ---- segments -------------------------------------------------------------------------------- */
+/* The node that tells what n is at the end: itself, or the set_ that made it another memory's. */
+static const dync__node *dync__segment_last_set(const dync__graph *g, const dync__node *n)
+{
+    for (int i = g->node.n - 1; i >= 0 && g->node.at[i] != n; i--) {
+        const dync__node *set = g->node.at[i];
+        if (dync__node_is_call(set) && set->op == DYNC__OP_set_ && set->args[0].as.node == n)
+            return set;
+    }
+    return n;
+}
+
 /* What a user's callable returns must be what the graph says: later segments are compiled for
  * that. */
 static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
@@ -234,6 +245,9 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
         const dync__node *n = form->as.list[i].as.node;
         const dync__tensor *t = out[i];
         if (!t || !n->has_info) continue;
+        if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true))
+            continue;
+        n = dync__segment_last_set(s->graph, n);
         if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true))
             continue;
         return dync__metadata_differs(DYNC_ERR_BACKEND, "output", i, n, t);

@@ -71,9 +71,23 @@ DYNC__FN bool dync__program_has_inside(const dync__graph *g)
     return false;
 }
 
+/* A function that dync_allow_in_graph made a node has no name that a reader would know. */
+static dync_status dync__program_named(const dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->callee)
+            return dync__fail(
+                DYNC_ERR_UNSUPPORTED,
+                "node %s: a file cannot hold %s, a function of the program that wrote "
+                "it (dync_allow_in_graph); dync_op_register makes it an operator",
+                g->node.at[i]->name, g->node.at[i]->target);
+    return DYNC_OK;
+}
+
 /* Public operators, registered ones, and private ones whose row says so; on the CPU. */
 DYNC__FN dync_status dync__program_allowed(const dync__graph *g)
 {
+    DYNC__TRY(dync__program_named(g));
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (!dync__node_is_call(n) || n->op == DYNC__NODE_GETITEM) continue;
@@ -228,6 +242,7 @@ static dync_status dync__program_write_parts(const dync__program *p, const dync_
  * (dync__program_read_own). */
 DYNC__FN dync_status dync__program_write_own(const dync__program *p, dync__str *s)
 {
+    DYNC__TRY(dync__program_named(p->graph));
     dync__graph *g = dync__graph_ref(p->graph);
     if (p->graph->syms) {
         dync__graph_unref(g);

@@ -139,6 +139,24 @@ TEST(allowed)
     EXPECT(strstr(dync_error_message(), "dync_disable") != NULL);
 }
 
+TEST(allowed_functions_cannot_be_in_files)
+{
+    dync_tensor *x = dync_ones(dync_shape(2));
+    dync_compiled *f = dync_compile(around_allowed, .backend = "ts");
+    dync_program *p = dync_export(around_allowed, x);
+    dync_on_error(quiet, NULL);
+    EXPECT_EQ_INT(dync_program_save(p, "allowed.dync"), DYNC_ERR_UNSUPPORTED);
+    EXPECT_HAS_STR(dync_error_message(), "a file cannot hold plain, a function of the program");
+    EXPECT_HAS_STR(dync_error_message(), "dync_op_register");
+    dync_clear_error();
+    EXPECT(dync_call(f, x) == NULL);
+    EXPECT_EQ_STR(dync_error_class(), "BackendCompilerFailed");
+    EXPECT_HAS_STR(dync_error_message(), "a file cannot hold plain");
+    dync_clear_error();
+    dync_program_free(p);
+    dync_compiled_free(f);
+}
+
 /* ---- constant -------------------------------------------------------------------------------- */
 static dync_tensor *table(void)
 {
