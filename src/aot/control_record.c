@@ -2,10 +2,34 @@
  * of their rules. Before: control_scan.c. */
 #include "../dync.in.h"
 #include "../autograd/node.h"
+#include "../autograd/tape.h"
 #include "../graph/control.h"
 #include "aot.h"
 #include "control_grad.h"
+#include "functionalize.h"
 DYNC__COLD
+
+/* ---- what is saved --------------------------------------------------------------------------- */
+/* The rule computes again from all arguments, of which what the functions do inside may need none:
+ * they are kept as they are now, and may be written. What has no history yet is kept as it is. */
+static dync_status dync__record_kept(dync__opcall *c, dync_status (*record)(dync__opcall *))
+{
+    dync__functional *f = dync__functional_recorder();
+    dync__gnode *node = NULL;
+    DYNC__TRY(record(c));
+    for (int i = 0; f && !node && i < c->nout; i++)
+        if (c->out[i] && c->out[i]->grad) node = c->out[i]->grad->node;
+    dync__opsave *save = node ? node->state : NULL;
+    for (int i = 0; save && i < save->n_in; i++) {
+        dync__saved *s = &save->in[i];
+        dync__tensor *now = s->t && !s->direct ? dync__functional_as_now(f, s->t) : NULL;
+        if (!now) continue;
+        dync__unref(s->t);
+        s->t = now;
+        s->version = now->storage->version;
+    }
+    return DYNC_OK;
+}
 
 /* ---- calls that are recorded ----------------------------------------------------------------- */
 static dync__node *dync__saving_node(dync__rewrite *r, dync__node *old)
@@ -31,7 +55,7 @@ static dync_status dync__record_scan(dync__opcall *c, dync_status (*record)(dync
     dync__arg args[6];
     dync__graph *saving = NULL;
     int n_in = c->args[1].n, n_out = c->args[0].n;
-    if (c->args[5].as.i || !n_in) return record(c);
+    if (c->args[5].as.i || !n_in) return dync__record_kept(c, record);
     if (n_in + n_out > DYNC__MAX_OUT) return dync__rule_too_many("scan", n_in + n_out);
     memcpy(args, c->args, sizeof args);
     DYNC__TRY(dync__graph_rewrite(c->args[0].as.graph, dync__saving_node, &n_in, &saving));
@@ -39,7 +63,7 @@ static dync_status dync__record_scan(dync__opcall *c, dync_status (*record)(dync
     args[5] = dync__arg_i(n_in);
     dync__opcall wide = *c;
     wide.args = args;
-    dync_status status = record(&wide);
+    dync_status status = dync__record_kept(&wide, record);
     for (int i = 0; i < wide.nout && status == DYNC_OK; i++) {
         if (i < n_out)
             c->out[i] = wide.out[i];
@@ -165,7 +189,7 @@ static dync_status dync__control_recorded(dync__opcall *c, dync_status (*record)
 {
     if (c->op == DYNC__OP_scan) return dync__record_scan(c, record);
     if (c->op == DYNC__OP_while_loop) return dync__record_while(c, record);
-    return record(c);
+    return dync__record_kept(c, record);
 }
 DYNC__DATA const dync__grad_inside dync__control_inside = {
     dync__control_rule_run, dync__control_held, dync__control_recorded};

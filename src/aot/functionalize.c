@@ -203,6 +203,20 @@ DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
     return n;
 }
 
+/* A fake of t's present value that later writes do not reach: memory of its own, the same node. */
+DYNC__FN dync__tensor *dync__functional_as_now(dync__functional *f, dync__tensor *t)
+{
+    dync__node *n = dync__functional_node(f, t);
+    dync__tensor *now = n ? dync__tensor_fake(t->dtype, t->device, &t->lay) : NULL;
+    if (!now || !dync__functional_hold(f, now)) {
+        dync__unref(now);
+        return NULL;
+    }
+    dync__functional_own(f, now, n);
+    now->id = t->id;
+    return now;
+}
+
 /* Tensors in the arguments become nodes; new lists lie in the trace's arena, all else is shared
  * with `in`. */
 static dync_status dync__functional_args(dync__functional *f, int n, const dync__arg *in,

@@ -24,6 +24,10 @@ DYNC__FN dync__node *dync__functional_emit(dync__functional *f, int op, int narg
                                            const dync__arg *args, const dync__info *info, int nout);
 DYNC__FN dync__layout dync__functional_rel(const dync__fstore *s, const dync__tensor *t);
 DYNC__FN dync_status dync__functional_record(dync__functional *f, dync__opcall *c);
+/* owned; NULL: an error */
+DYNC__FN dync__tensor *dync__functional_as_now(dync__functional *f, dync__tensor *t);
+/* functionalize_write.c: who records at the bottom of this thread, or NULL */
+DYNC__FN dync__functional *dync__functional_recorder(void);
 /* of one result, whose type is known */
 DYNC__FN dync_status dync__functional_given(dync__functional *f, dync__opcall *c,
                                             const dync__info *info);

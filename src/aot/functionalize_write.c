@@ -223,6 +223,13 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     return dync__functional_record(f, c);
 }
 
+DYNC__FN dync__functional *dync__functional_recorder(void)
+{
+    dync__handler *bottom = dync__bottom_swap(NULL);
+    dync__bottom_swap(bottom);
+    return bottom && bottom->call == dync__functional_call ? bottom->state : NULL;
+}
+
 /* ---- opening, closing ------------------------------------------------------------------------ */
 DYNC__FN void dync__functional_begin(dync__functional *f, dync__graph *g, dync__aot_graphs *into)
 {

@@ -2712,8 +2712,8 @@ DYNC_API dync_tensor *(dync_triu)(dync_tensor *self, int diagonal);
     __VA_ARGS__)("dync_triu takes 2 arguments: self, diagonal", __VA_ARGS__)
 #define DYNC_triu(text_, self, diagonal) \
     DYNC_OP(dync_triu, dync__op_1Ti, DYNC__OP_triu, DYNC_T(self, "dync_triu: self"), diagonal)
-/* dync_unique: the elements in order, each once, as a vector. No gradient. The shape depends on
- * data: a graph break. */
+/* dync_unique: the elements in order, each once, as a vector. The shape depends on data: a graph
+ * break. */
 DYNC_API dync_tensor *(dync_unique)(dync_tensor *self);
 #define dync_unique(...) \
     DYNC_TAKES_1(DYNC_unique, DYNC_OTHER_T, __VA_ARGS__)("dync_unique takes 1 argument: self", \

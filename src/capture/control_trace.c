@@ -193,8 +193,7 @@ static dync_status dync__inside_allows(const dync__inside *s, const dync__opcall
 
 static dync_status dync__inside_outputs(dync__inside *s, dync__opcall *c, dync__node *n)
 {
-    bool grad = !dync__grad_is_off() && !(c->row->flags & DYNC__OP_NONDIFF) &&
-                dync__args_require_grad(c->nargs, c->args);
+    bool grad = dync__opcall_requires_grad(c);
     for (int i = 0; i < c->nout; i++) {
         dync__tensor *t = c->out[i];
         if (!t) continue;

@@ -166,6 +166,14 @@ DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args)
     return false;
 }
 
+/* Of tensors that are read for their sizes alone nothing comes. */
+DYNC__FN bool dync__opcall_requires_grad(const dync__opcall *c)
+{
+    int n = c->row->flags & DYNC__OP_SIZES ? 1 : c->nargs;
+    return !dync__grad_is_off() && !(c->row->flags & DYNC__OP_NONDIFF) &&
+           dync__args_require_grad(n, c->args);
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 /* A write has given self a history: so have its base and the other views of that. */
 static const dync__node *dync__tracer_base(const dync__tensor *x)
@@ -201,8 +209,7 @@ static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->ki
  * there are several. */
 static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__node *n)
 {
-    bool grad = !dync__grad_is_off() && !(c->row->flags & DYNC__OP_NONDIFF) &&
-                dync__args_require_grad(c->nargs, c->args);
+    bool grad = dync__opcall_requires_grad(c);
     for (int i = 0; i < c->nout; i++) {
         dync__tensor *x = c->out[i];
         if (!x) continue;

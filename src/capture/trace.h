@@ -140,6 +140,7 @@ DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
 /* tensors become nodes */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);
+DYNC__FN bool dync__opcall_requires_grad(const dync__opcall *);
 DYNC__FN dync_status dync__record_grad_mode(dync__tracer *,
                                             const dync__opcall *); /* _set_grad_enabled */
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *, dync__tensor *real);

@@ -253,6 +253,7 @@ static void dync__change_look(void *user, dync__arg *a)
     bool before = n->index < s->node->index && s->edit->graph->node.at[n->index] == n;
     if (!before) s->later = n;
     s->changed = s->changed || n->mark == &s->edit->types;
+    if (dync__node_has(s->node, DYNC__OP_SIZES) && n != s->node->args[0].as.node) return;
     for (int i = 0; n->has_info && i < n->nout; i++) s->grad = s->grad || n->requires_grad[i];
 }
 

@@ -726,7 +726,7 @@
     X(expand,      VIEW, "(Tensor self, Dims size)", 1, i_expand, none, none, g_expand, none, ".expand",              \
       DYNC__OP_SIZES, -1, "repeats dims of size 1 without copying; -1 keeps a size")                                  \
     X(expand_as,   COMPOSITE, "(Tensor self, Tensor other)", 1, i_expand_as, none, none, none, d_expand_as,           \
-      ".expand_as", 0, -1, "expand to the shape of other")                                                            \
+      ".expand_as", DYNC__OP_SIZES, -1, "expand to the shape of other")                                               \
     X(flatten,     COMPOSITE, "(Tensor self, int start_dim, int end_dim)", 1, i_flatten, none, none, none,            \
       d_flatten, "torch.flatten", 0, -1, "the dims from start to end as one")                                         \
     X(narrow,      COMPOSITE, "(Tensor self, int dim, int64 start, int64 length)", 1, i_narrow, none, none, none,     \
@@ -754,7 +754,7 @@
     X(view,        VIEW, "(Tensor self, Dims size)", 1, i_view, none, none, g_view, none, ".view", DYNC__OP_SIZES,    \
       -1, "another shape of the same elements, without copying; one -1 is inferred")                                  \
     X(view_as,     COMPOSITE, "(Tensor self, Tensor other)", 1, i_view_as, none, none, none, d_view_as, ".view_as",   \
-      0, -1, "view in the shape of other")
+      DYNC__OP_SIZES, -1, "view in the shape of other")
 /* clang-format on */
 
 /* select_backward, slice_backward, diagonal_backward: grad in a tensor of zeros of the size that
@@ -826,7 +826,7 @@
     X(triu,           KERNEL, "(Tensor self, int diagonal)", 1, i_tril, none, l_triu, g_triu, none, "torch.triu",     \
       DYNC__OP_FUSES, -1, "zero below the diagonal of the last two dims")                                             \
     X(unique, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_unique, "torch.unique",                        \
-      DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the elements in order, each once, as a vector")                    \
+      DYNC__OP_DATA_SHAPE, -1, "the elements in order, each once, as a vector")                                       \
     X(_one_hot_all, COMPOSITE, "(Tensor self)", 1, none, none, none, none, d_one_hot_all,                             \
       "torch.nn.functional.one_hot", DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF | DYNC__OP_OPAQUE | DYNC__OP_PRIVATE,     \
       -1, "one_hot of as many classes as there are")

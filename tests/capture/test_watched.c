@@ -233,4 +233,44 @@ TEST(a_weight_of_instance_norm)
         dync_compiled_free(c);
     }
 }
+/* ---- what has a history ---------------------------------------------------------------------- */
+/* Of a tensor that is read for its sizes alone nothing comes: w requires grad. */
+static dync_tensor *of_sizes(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *wide = dync_expand_as(x, w);
+    dync_graph_break("between");
+    dync_tensor *rows = dync_contiguous(dync_view_as(wide, w));
+    dync_tensor *used = dync_mul(rows, w);
+    EXPECT(!dync_requires_grad(rows) && dync_requires_grad(used));
+    return dync_slice(rows, 0, 0, 2, 1);
+}
+TEST(sizes_give_no_history)
+{
+    static const char *const backends[] = {"eager", "aot_eager", "inductor"};
+    DYNC_SCOPE {
+        dync_tensor *x = dync_ones(dync_shape(1, 4)), *w = weights();
+        w = dync_mul(dync_reshape(w, dync_shape(1, 4)), 2);
+        EXPECT(!dync_requires_grad(of_sizes(x, w)));
+        for (int b = 0; b < 3; b++)
+            for (int calls = 0; calls < 2; calls++) {
+                dync_compiled *c = dync_compile(of_sizes, .backend = backends[b], .dynamic = calls);
+                dync_tensor *y = dync_call(c, x, w);
+                REQUIRE(y);
+                EXPECT(!dync_requires_grad(y));
+                dync_compiled_free(c);
+            }
+    }
+}
+TEST(unique_keeps_it_in_every_call)
+{
+    DYNC_SCOPE {
+        for (int n = 0; n < 4; n++)
+            for (int call = 0; call < 3; call++) {
+                dync_tensor *x = dync_full(dync_shape(n), 2, .requires_grad = true);
+                EXPECT(dync_requires_grad(dync_unique(x)));
+                EXPECT(dync_requires_grad(dync_unique(dync_mul(x, 3))));
+                EXPECT(!dync_requires_grad(dync_unique(dync_detach(x))));
+            }
+    }
+}
 TEST_MAIN
