@@ -287,6 +287,7 @@ static const sample samples[] = {
     {"slice_backward", "t2,3 D2,6 i1 i0 i6 i2"},
     {"sort", "s5 i0 B0"},
     {"sort", "s2,3 i1 B1"},
+    {"unique", "s5"},
     {"stack", "[ t2,3 t2,3 ] i1"},
     {"take_along_dim", "t2,3 x2,1:3 i1"},
     {"to_device", "t3 V0"},
