@@ -75,13 +75,22 @@ static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
     return true;
 }
 
+/* Guarded: what is recorded is right of leaves, or of others. */
+static bool dync__trace_real_leaf(dync__tracer *t, int env)
+{
+    bool leaf = dync__tensor_is_leaf(t->env.real.at[env]);
+    dync__guard_leaf(t->entry, env, t->env.origin.at[env].foreign - 1, leaf);
+    return leaf;
+}
+
 /* Backward inside the graph comes to a leaf: its gradient so far enters the trace. */
 static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
 {
     dync__tracer *t = dync__tracing();
     if (!t || !dync__tracer_owns(t, leaf)) return false;
     const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
-    *status = dync__trace_grad_sum(t, leaf, real && !dync__tensor_is_leaf(real), t->tape.keep);
+    *status = dync__trace_grad_sum(t, leaf, real && !dync__trace_real_leaf(t, leaf->node_output),
+                                   t->tape.keep);
     return true;
 }
 
@@ -317,11 +326,8 @@ static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
     if (!x || t->tape.on) return false;
     const dync__tensor *real = x->node ? NULL : t->env.real.at[x->node_output];
-    if (real && (x->flags & DYNC__T_REQUIRES_GRAD))
-        dync__guard_leaf(t->entry, x->node_output, t->env.origin.at[x->node_output].foreign - 1,
-                         dync__tensor_is_leaf(real));
-    *leaf = real ? dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN)
-                 : !(x->flags & DYNC__T_REQUIRES_GRAD);
+    *leaf = !(x->flags & DYNC__T_REQUIRES_GRAD) ||
+            (real && dync__trace_real_leaf(t, x->node_output) && !(x->flags & DYNC__T_WRITTEN));
     return true;
 }
 

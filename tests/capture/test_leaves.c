@@ -46,6 +46,42 @@ TEST(leaves_and_others_are_compiled_apart)
         }
 }
 
+/* A backward inside ends at a leaf, and goes on outside at another. */
+static dync_tensor *keeps_a_gradient(dync_tensor *x)
+{
+    dync_backward(dync_sum(dync_mul(x, 2), DYNC_ALL, false));
+    return dync_mul(dync_detach(x), dync_grad(x) ? 5 : 7);
+}
+static dync_tensor *written_without_gradients(dync_tensor *x)
+{
+    dync_tensor *y = dync_detach(x);
+    dync_mul_(y, 2);
+    return dync_mul(y, dync_is_leaf(y) ? 2 : 3);
+}
+TEST(a_backward_inside_knows_leaves_from_others)
+{
+    for (int full = 0; full < 2; full++)
+        for (int b = 0; b < 3; b++) {
+            dync_compiled *f =
+                dync_compile(keeps_a_gradient, .backend = backends[b], .fullgraph = full);
+            for (int i = 0; i < 6; i++) DYNC_SCOPE {
+                dync_tensor *x = dync_ones(dync_shape(3), .requires_grad = true);
+                dync_tensor *arg = i & 1 ? dync_mul(x, 3) : x;
+                EXPECT(same(dync_call(f, arg), dync_full(dync_shape(3), i & 1 ? 21.0 : 5.0), 0));
+                EXPECT(same(dync_grad(x), dync_full(dync_shape(3), i & 1 ? 6.0 : 2.0), 0));
+            }
+            dync_compiled_free(f);
+        }
+}
+TEST(a_written_value_without_gradient_is_a_leaf)
+{
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(written_without_gradients, .backend = backends[b]);
+        EXPECT(same(dync_call(f, dync_ones(dync_shape(2))), dync_full(dync_shape(2), 4.0), 0));
+        dync_compiled_free(f);
+    }
+}
+
 /* ---- set_ of a value ------------------------------------------------------------------------- */
 static dync_tensor *set_to_another_shape(dync_tensor *x, dync_tensor *y)
 {
