@@ -298,29 +298,37 @@ static bool dync__distinct_args(int nargs, const dync_value *args, dync_value *o
     return true;
 }
 
-/* Capture runs what it captures; arguments that this wrote get back what they held. */
+/* Capture runs what it captures; arguments that this wrote get back the memory that they were on
+ * (set_) and what it held. */
 typedef struct dync__export_copies {
     dync__callargs call;
-    dync__tensor *copy[DYNC__MAX_LEAVES];
+    dync__tensor *copy[DYNC__MAX_LEAVES], *alias[DYNC__MAX_LEAVES];
 } dync__export_copies;
 /* Copies of all arguments with data, before the capture runs. */
 static dync_status dync__export_keep(dync__export_copies *k, int nargs, const dync_value *args)
 {
     DYNC__TRY(dync__callargs_flatten(&k->call, nargs, args));
-    for (int i = 0; i < k->call.n_tensors; i++)
-        if (!(k->call.tensor[i]->flags & DYNC__T_FAKE) &&
-            dync__device_is(k->call.tensor[i]->device, DYNC__DEV_DATA) &&
-            !(k->copy[i] = dync__contiguous_copy(k->call.tensor[i])))
-            return DYNC_ERR_MEMORY;
+    for (int i = 0; i < k->call.n_tensors; i++) {
+        const dync__tensor *t = k->call.tensor[i];
+        if ((t->flags & DYNC__T_FAKE) || !dync__device_is(t->device, DYNC__DEV_DATA)) continue;
+        k->copy[i] = dync__contiguous_copy(t);
+        k->alias[i] = dync__tensor_alias(t, t->dtype, &t->lay);
+        if (!k->copy[i] || !k->alias[i]) return DYNC_ERR_MEMORY;
+    }
     return DYNC_OK;
 }
-/* written: does the graph write its inputs? Releases the copies in any case. */
+/* written: does the graph write its inputs? What overlaps itself cannot be written. Releases the
+ * copies in any case. */
 static void dync__export_put_back(dync__export_copies *k, bool written)
 {
     for (int i = 0; i < k->call.n_tensors; i++) {
-        if (written && k->copy[i])
-            dync_copy_(dync__handle(k->call.tensor[i]), dync__handle(k->copy[i]));
+        dync__tensor *t = k->call.tensor[i], *alias = k->alias[i];
+        if (written && k->copy[i] && alias && t->storage != alias->storage)
+            dync_set_(dync__handle(t), dync__handle(alias));
+        if (written && k->copy[i] && alias && !dync__layout_overlaps_itself(&alias->lay))
+            dync_copy_(dync__handle(t), dync__handle(k->copy[i]));
         dync__unref(k->copy[i]);
+        dync__unref(alias);
     }
 }
 

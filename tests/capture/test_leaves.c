@@ -1,5 +1,5 @@
 /* What a function asks of its arguments and gives of them: is it a leaf, memory exchanged by set_,
- * the strides of what a custom function gives. */
+ * arguments of exports, the strides of what a custom function gives. */
 #include "counter.h"
 
 static const char *const backends[] = {"eager", "aot_eager", "inductor"};
@@ -111,6 +111,32 @@ TEST(a_value_that_was_set_has_the_new_form)
             }
             dync_compiled_free(f);
         }
+}
+
+/* An export runs the function: arguments are as they were when it is over. */
+static dync_tensor *sets_and_writes(dync_tensor *x, dync_tensor *row)
+{
+    dync_set_(x, dync_mul(row, 3));
+    return dync_add_(x, 1);
+}
+static dync_tensor *writes_the_first(dync_tensor *x, dync_tensor *row)
+{
+    return dync_mul(dync_add_(x, 1), row);
+}
+TEST(an_export_leaves_its_arguments_alone)
+{
+    dync_tensor *(*const fns[])(dync_tensor *, dync_tensor *) = {sets_and_writes, writes_the_first};
+    for (int k = 0; k < 2; k++) {
+        dync_tensor *x = dync_full(dync_shape(2, 3), 2.0), *row = dync_ones(dync_shape(1, 3));
+        void *memory = dync_data(x);
+        dync_program *p = dync_export(fns[k], x, dync_expand(row, dync_shape(2, 3)));
+        EXPECT(p != NULL);
+        EXPECT_OK(dync_error());
+        EXPECT_EQ_PTR(dync_data(x), memory);
+        EXPECT(same(x, dync_full(dync_shape(2, 3), 2.0), 0));
+        EXPECT(same(row, dync_ones(dync_shape(1, 3)), 0));
+        dync_program_free(p);
+    }
 }
 
 /* ---- custom functions that give a list of one ------------------------------------------------ */
