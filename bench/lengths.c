@@ -19,8 +19,9 @@
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include "timing.h"
+#include "block.h"
 
-enum { MOST = 150, WIDTH = 64, HEADS = 4, SGD = 1, FEW = 8 };
+enum { MOST = 150, SGD = 1, FEW = 8 };
 typedef struct program {
     const char *name;
     dync_tensor *(*fn)(dync_tensor *x, dync_value rest);
@@ -41,22 +42,11 @@ static dync_tensor *mlp(dync_tensor *x, dync_value rest)
     return dync_add(dync_matmul(dync_relu(dync_add(dync_matmul(x, w1), b1)), w2), b2);
 }
 
-static dync_tensor *heads_of(dync_tensor *x, dync_tensor *all, int part)
-{
-    dync_tensor *y = dync_slice(all, 1, part * WIDTH, (part + 1) * WIDTH, 1);
-    return dync_transpose(dync_reshape(y, dync_shape(dync_dim(x, 0), HEADS, WIDTH / HEADS)), 0, 1);
-}
-
 static dync_tensor *block(dync_tensor *x, dync_value rest)
 {
+    const block_weights w = {ones, zeros, qkv, proj, up, down};
     (void)rest;
-    dync_tensor *all = dync_matmul(dync_layer_norm(x, dync_shape(WIDTH), ones, zeros, 1e-5), qkv);
-    dync_tensor *y = dync_scaled_dot_product_attention(
-        heads_of(x, all, 0), heads_of(x, all, 1), heads_of(x, all, 2), NULL, 0.0, true, DYNC_NONE);
-    y = dync_reshape(dync_transpose(y, 0, 1), dync_shape(dync_dim(x, 0), WIDTH));
-    x = dync_add(x, dync_matmul(y, proj));
-    y = dync_gelu(dync_matmul(dync_layer_norm(x, dync_shape(WIDTH), ones, zeros, 1e-5), up));
-    return dync_add(x, dync_matmul(y, down));
+    return block_of(x, &w);
 }
 
 static dync_tensor *gated(dync_tensor *x, dync_value rest)

@@ -17,8 +17,9 @@
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include "timing.h"
+#include "block.h"
 
-enum { FEW = 2, MOST = 150, LENGTHS = 100, WIDTH = 64, HEADS = 4 };
+enum { FEW = 2, MOST = 150, LENGTHS = 100 };
 typedef struct program {
     const char *name;
     dync_value (*fn)(const dync_value *, int, void *);
@@ -57,23 +58,11 @@ static dync_value pointwise(const dync_value *v, int n, void *user)
     return ends(y, user);
 }
 
-static dync_tensor *heads_of(dync_tensor *x, dync_tensor *all, int part)
-{
-    dync_tensor *y = dync_slice(all, 1, part * WIDTH, (part + 1) * WIDTH, 1);
-    return dync_transpose(dync_reshape(y, dync_shape(dync_dim(x, 0), HEADS, WIDTH / HEADS)), 0, 1);
-}
-
 static dync_value block(const dync_value *v, int n, void *user)
 {
-    dync_tensor *x = dync_as_tensor(v[0]);
+    const block_weights w = {ones, zeros, qkv, proj, up, down};
     (void)n;
-    dync_tensor *all = dync_matmul(dync_layer_norm(x, dync_shape(WIDTH), ones, zeros, 1e-5), qkv);
-    dync_tensor *y = dync_scaled_dot_product_attention(
-        heads_of(x, all, 0), heads_of(x, all, 1), heads_of(x, all, 2), NULL, 0.0, true, DYNC_NONE);
-    y = dync_reshape(dync_transpose(y, 0, 1), dync_shape(dync_dim(x, 0), WIDTH));
-    x = dync_add(x, dync_matmul(y, proj));
-    y = dync_gelu(dync_matmul(dync_layer_norm(x, dync_shape(WIDTH), ones, zeros, 1e-5), up));
-    return ends(dync_add(x, dync_matmul(y, down)), user);
+    return ends(block_of(dync_as_tensor(v[0]), &w), user);
 }
 
 /* Rows of a table by tokens, and of another by their places. */
