@@ -98,20 +98,42 @@ DYNC__OFTEN DYNC__FN void dync__arena_free(dync__arena *a)
     memset(a, 0, sizeof *a);
 }
 
-/* Doubles, at least to `need`, from 8 items. In an arena the old array stays where it was. */
+/* A longer copy, zeroed behind what was there. */
+#if defined(DYNC_SMALL)
+static void *dync__arena_longer(dync__arena *a, void *at, size_t from, size_t to)
+{
+    void *p = dync__arena_alloc(a, to);
+    if (p && from) memcpy(p, at, from);
+    return p;
+}
+#else
+/* What was handed out last grows where it stands, if there is room. */
+static void *dync__arena_longer(dync__arena *a, void *at, size_t from, size_t to)
+{
+    const size_t mask = DYNC__ARENA_ALIGN - 1;
+    size_t had = (from + mask) & ~mask, size = ((to + mask) & ~mask);
+    char *end = a->head ? (char *)a->head + DYNC__ARENA_HEADER + a->used : NULL;
+    char *p = at;
+    if (from && end && p + had == end && a->head->size - a->used >= size - had)
+        a->used += size - had;
+    else if ((p = dync__arena_take(a, to, &size)) && from)
+        memcpy(p, at, from);
+    if (p) memset(p + from, 0, size - from);
+    return p;
+}
+#endif
+
+/* Doubles, at least to `need`, from 8 items. In an arena the old array stays where it was: a copy of
+ * the vector may go on with it. */
 DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, int need, size_t item)
 {
     int wanted = *cap < 4 ? 8 : *cap <= INT_MAX / 2 ? *cap * 2 : INT_MAX;
     if (wanted < need) wanted = need;
     if (need < 0 || (size_t)wanted > (size_t)PTRDIFF_MAX / 2 / item)
         return dync__fail_memory(SIZE_MAX), at;
-    void *bigger;
-    if (arena_or_null) {
-        bigger = dync__arena_alloc(arena_or_null, (size_t)wanted * item);
-        if (bigger && *cap) memcpy(bigger, at, (size_t)*cap * item);
-    } else {
-        bigger = dync__realloc(at, (size_t)*cap * item, (size_t)wanted * item);
-    }
+    size_t from = (size_t)*cap * item, to = (size_t)wanted * item;
+    void *bigger = arena_or_null ? dync__arena_longer(arena_or_null, at, from, to)
+                                 : dync__realloc(at, from, to);
     if (!bigger) return at;
     *cap = wanted;
     return bigger;

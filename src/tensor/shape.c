@@ -151,9 +151,9 @@ DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
 {
     int64_t span = 1;
     bool matches = true;
-    for (int i = lay->ndim - 1; i >= 0; i--) {
+    for (int i = lay->ndim - 1; i >= 0 && matches; i--) {
         if (lay->shape[i] == 1) continue;
-        matches = matches && dync__sz_eq(lay->stride[i], span);
+        matches = dync__sz_eq(lay->stride[i], span);
         span = dync__sz_mul(span, lay->shape[i]);
     }
     return matches || dync__layout_is_empty(lay);

@@ -284,6 +284,34 @@ TEST(vectors_grow_and_fail_cleanly)
     dync__arena_free(&a);
 }
 
+/* Random vectors of one arena, some of them copies that go on with the array of another: what each
+ * holds is what was pushed, and what is behind it is zero. */
+TEST(arena_vectors_grow_apart)
+{
+    enum { N = 8, MOST = 600 };
+    static int was[N][MOST];
+    for (int round = 0; round < 50; round++) {
+        DYNC__VEC(int) v[N] = {{NULL, 0, 0}};
+        dync__arena a = {0};
+        for (int step = 0; step < 2000; step++) {
+            int i = (int)(test_random() % N), from = (int)(test_random() % N), cap;
+            if (test_random() % 100 == 0 && v[from].n == v[from].cap) { /* full: neither writes */
+                memcpy(&v[i], &v[from], sizeof v[i]);
+                memmove(was[i], was[from], sizeof was[i]);
+            } else if (test_random() % 50 == 0) {
+                memset(dync__arena_alloc(&a, 24), 0xff, 24);
+            }
+            if (v[i].n == MOST) continue;
+            was[i][v[i].n] = step + 1;
+            cap = v[i].cap;
+            REQUIRE(dync__avec_push(&a, &v[i], step + 1));
+            for (int k = v[i].n; v[i].cap != cap && k < v[i].cap; k++) REQUIRE(v[i].at[k] == 0);
+        }
+        for (int i = 0; i < N; i++) REQUIRE(memcmp(v[i].at, was[i], (size_t)v[i].n * 4) == 0);
+        dync__arena_free(&a);
+    }
+}
+
 /* ---- rng ------------------------------------------------------------------------------------- */
 
 /* The known answers of the Random123 distribution (kat_vectors, philox4x32 10). */
