@@ -123,8 +123,8 @@ static void *dync__arena_longer(dync__arena *a, void *at, size_t from, size_t to
 }
 #endif
 
-/* Doubles, at least to `need`, from 8 items. In an arena the old array stays where it was: a copy of
- * the vector may go on with it. */
+/* Doubles, at least to `need`, from 8 items. In an arena the old array stays where it was: a copy
+ * of the vector may go on with it. */
 DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, int need, size_t item)
 {
     int wanted = *cap < 4 ? 8 : *cap <= INT_MAX / 2 ? *cap * 2 : INT_MAX;
