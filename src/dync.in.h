@@ -647,6 +647,7 @@ DYNC__PLAIN
 #include "onnx/call.c"
 #include "onnx/sized.c"
 #include "onnx/whole_note.c"
+#include "onnx/map_data.c"
 #include "onnx/map_point.c"
 #include "onnx/map_reduce.c"
 #include "onnx/map_shape.c"

@@ -71,10 +71,10 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP__binary_cross_entropy,
     DYNC__OP_binary_cross_entropy, DYNC__OP_binary_cross_entropy_with_logits,
     DYNC__OP_cross_entropy, DYNC__OP_l1_loss, DYNC__OP_mse_loss, DYNC__OP_nll_loss,
-    DYNC__OP_smooth_l1_loss, DYNC__OP__roi_align, DYNC__OP_affine_grid, DYNC__OP_col2im,
-    DYNC__OP_deform_conv2d, DYNC__OP_fft_fft, DYNC__OP_fft_ifft, DYNC__OP_fft_irfft,
-    DYNC__OP_fft_rfft, DYNC__OP_grid_sample, DYNC__OP_im2col, DYNC__OP_lp_pool2d,
-    DYNC__OP_max_unpool2d, DYNC__OP_nms, DYNC__OP_roi_align, DYNC__OP_stft,
+    DYNC__OP_smooth_l1_loss, DYNC__OP__nms_each, DYNC__OP__roi_align, DYNC__OP_affine_grid,
+    DYNC__OP_col2im, DYNC__OP_deform_conv2d, DYNC__OP_fft_fft, DYNC__OP_fft_ifft,
+    DYNC__OP_fft_irfft, DYNC__OP_fft_rfft, DYNC__OP_grid_sample, DYNC__OP_im2col,
+    DYNC__OP_lp_pool2d, DYNC__OP_max_unpool2d, DYNC__OP_nms, DYNC__OP_roi_align, DYNC__OP_stft,
     DYNC__OP_upsample_bicubic2d, DYNC__OP_upsample_bilinear2d, DYNC__OP_upsample_linear1d,
     DYNC__OP_upsample_trilinear3d, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view,
     DYNC__OP_contiguous, DYNC__OP_detach, DYNC__OP_diagonal, DYNC__OP_expand, DYNC__OP_expand_as,
@@ -333,6 +333,7 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_l1_loss_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_mse_loss_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_nll_loss_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_smooth_l1_loss_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__nms_each_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__roi_align_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_affine_grid_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_col2im_row;

@@ -255,6 +255,7 @@ static dync_status dync__onnx_link_graph(dync__onnx_linker *k, const dync__onnx_
     b->name = g->name;
     b->outer = outer ? outer->body : NULL;
     b->n_inputs = g->input.n;
+    b->told = (const dync__onnx_value_info *const *)g->output.at;
     k->depth++;
     dync_status status = DYNC_OK;
     int place;

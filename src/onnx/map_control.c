@@ -56,13 +56,28 @@ static dync_tensor *dync__oi_stacked(const dync__oi_rounds *r, int axis, bool re
     return dync_stack(list, axis);
 }
 
-/* What a loop of no rounds gives for a scan output: its type is told by the model, else unknown. */
-static dync_status dync__oi_no_rounds(dync__onnx_call *c, int i)
+/* What rounds of a body would give, of which there are none: nothing along `axis`. The body says
+ * its type and sizes; one that it does not tell is 0, as ONNX Runtime has it. i: the body's output.
+ */
+static dync_status dync__oi_no_rounds(const dync__onnx_call *c, const dync__onnx_body *b, int i,
+                                      int64_t axis, dync__onnx_value *out)
 {
-    const dync__onnx_body *b = dync__oi_body(c, "body");
-    (void)b;
+    const dync__onnx_value_info *v = b->told ? b->told[i] : NULL;
+    const dync__onnx_tensor_type *t = v && v->type ? v->type->tensor_type : NULL;
+    int dtype = t ? dync__onnx_dtype(t->elem_type) : -1, at;
     dync_dims none = {1, {0}};
-    return dync__oi_out(c, i, dync__oi_full(none, 0, DYNC_F32));
+    if (dtype < 0)
+        return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED,
+                             "no rounds, and the body does not tell the type of output %d", i);
+    if (t->shape && t->shape->dim.n < DYNC_MAX_DIMS) none.n = t->shape->dim.n + 1;
+    if (!dync__oi_axis(c, axis, none.n, &at)) return dync_error();
+    for (int d = 0, k = 0; d < none.n; d++) {
+        if (d == at) continue;
+        const dync__onnx_dim *dim = t->shape->dim.at[k++];
+        none.d[d] = DYNC__MAX(dim->dim_value, 0);
+    }
+    *out = (dync__onnx_value){dync__oi_full(none, 0, dtype), (int)t->elem_type, NULL};
+    return out->t ? DYNC_OK : dync_error();
 }
 
 /* Rounds as long as the body's first output says, at most `most`. in: iteration number, condition,
@@ -122,6 +137,10 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
         if (plain) return dync__oi_loop_scan(c, b, most);
     }
     if (scans) most = dync__oi_number(most);
+    if (open && dync__oi_is_true(c) && dync__oi_is_data(dync__oi_in(c, 0))) {
+        most = dync__oi_data_number(dync_maximum(dync__oi_in(c, 0), 0));
+        return most == -1 ? dync_error() : dync__oi_loop_scan(c, b, most);
+    }
     if (open) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data decide how far results grow");
     if (dync__oi_in(c, 1)) DYNC__TRY(dync__oi_truth(c, dync__oi_in(c, 1), &go));
     size_t bytes = (size_t)(b->n_inputs + b->n_outputs) * sizeof(dync__onnx_value);
@@ -135,7 +154,7 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
     for (int k = 0; k < scans && rounds; k++) {
         if (status == DYNC_OK)
             status = rounds[k].at.n ? dync__oi_out(c, n + k, dync__oi_stacked(&rounds[k], 0, false))
-                                    : dync__oi_no_rounds(c, n + k);
+                                    : dync__oi_no_rounds(c, b, 1 + n + k, 0, &c->out[n + k]);
         dync__vec_free(&rounds[k].at);
     }
     dync__free(rounds, rounds ? (size_t)(scans + 1) * sizeof *rounds : 0);
@@ -188,7 +207,7 @@ static dync_status dync__oi_scan_rounds(dync__onnx_call *c, const dync__onnx_bod
 }
 
 /* given: states, then what is scanned; out: states at the end, then scan outputs stacked along
- * their axes. What a scan of no rounds gives stays absent, which is an error where it is wanted. */
+ * their axes. */
 static dync_status dync__oi_scan_one(dync__onnx_call *c, const dync__onnx_body *b, int states,
                                      int scans, const dync__onnx_value *given,
                                      dync__onnx_value *out)
@@ -205,9 +224,11 @@ static dync_status dync__oi_scan_one(dync__onnx_call *c, const dync__onnx_body *
     for (int k = 0; k < states && status == DYNC_OK; k++) out[k] = in[k];
     for (int k = 0; k < results && rounds; k++) {
         bool back = dync__oi_scan_int(c, "scan_output_directions", k) != 0;
-        if (status == DYNC_OK && rounds[k].at.n) {
-            out[states + k].t = dync__oi_stacked(
-                &rounds[k], (int)dync__oi_scan_int(c, "scan_output_axes", k), back);
+        int64_t axis = dync__oi_scan_int(c, "scan_output_axes", k);
+        if (status == DYNC_OK && !rounds[k].at.n) {
+            status = dync__oi_no_rounds(c, b, states + k, axis, &out[states + k]);
+        } else if (status == DYNC_OK) {
+            out[states + k].t = dync__oi_stacked(&rounds[k], (int)axis, back);
             out[states + k].type = 0;
             if (!out[states + k].t) status = dync_error();
         }

@@ -44,8 +44,6 @@ static dync_status dync__oi_nms_class(dync__nms *s, dync__oi_found *found, const
     return DYNC_OK;
 }
 
-enum { DYNC__OI_NMS_CLASSES = 16 }; /* of which each takes operators of a graph */
-
 /* Boxes as dync__oi_box_of has them. */
 static dync_tensor *dync__oi_corners(dync_tensor *boxes, bool centre)
 {
@@ -60,49 +58,17 @@ static dync_tensor *dync__oi_corners(dync_tensor *boxes, bool centre)
     return dync__oi_list(2, part, 2, false);
 }
 
-/* What stays of one class: [found, 3]. box [N, 4], score [N] */
-static dync_tensor *dync__oi_nms_rows(const dync__nms *s, dync_tensor *box, dync_tensor *score,
-                                      int64_t batch, int64_t kind)
-{
-    const int64_t where[2] = {batch, kind}, two[2] = {1, 2};
-    dync_tensor *at = NULL;
-    if (s->least > -(double)INFINITY) {
-        at = dync_nonzero(dync_gt(score, s->least));
-        at = at ? dync_select(at, 1, 0) : NULL;
-        if (!at) return NULL;
-        box = dync_index_select(box, 0, at);
-        score = dync_index_select(score, 0, at);
-    }
-    dync_tensor *kept = dync_nms(box, score, s->overlap);
-    if (!kept) return NULL;
-    if (s->most < INT32_MAX)
-        kept = dync__oi_narrow(kept, 0, 0, dync__sz_min(dync__oi_extent(kept, 0), s->most));
-    if (at && kept) kept = dync_index_select(at, 0, kept);
-    dync_dims wide = {2, {dync__oi_extent(kept, 0), 2}};
-    dync_tensor *part[2] = {dync_expand(dync__oi_tensor_i(DYNC_I64, 2, two, where), wide),
-                            kept ? dync_unsqueeze(kept, 1) : NULL};
-    return part[0] && part[1] ? dync__oi_list(2, part, 1, false) : NULL;
-}
-
-/* As operators of a graph, whose results have sizes that data decide. */
-static dync_status dync__oi_nms_inside(dync__onnx_call *c, dync__nms *s, dync_tensor *boxes,
+/* As an operator of a graph, whose result has a size that data decide. */
+static dync_status dync__oi_nms_inside(dync__onnx_call *c, const dync__nms *s, dync_tensor *boxes,
                                        dync_tensor *scores, bool centre)
 {
-    dync_tensor *part[DYNC__OI_NMS_CLASSES];
-    int64_t batches = dync__oi_extent(scores, 0), kinds = dync__oi_extent(scores, 1);
-    int n = 0;
-    if (dync__any_token(batches, kinds) || batches < 1 || kinds < 1 || s->most < 1 ||
-        batches > DYNC__OI_NMS_CLASSES || kinds > DYNC__OI_NMS_CLASSES / batches)
-        return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "no operators of a graph");
     boxes = dync__oi_corners(boxes, centre);
     scores = boxes ? dync_to_dtype(scores, DYNC_F32) : NULL;
-    for (int64_t i = 0; i < batches && scores; i++)
-        for (int64_t k = 0; k < kinds && scores; k++) {
-            part[n] = dync__oi_nms_rows(s, dync_select(boxes, 0, i),
-                                        dync_select(dync_select(scores, 0, i), 0, k), i, k);
-            if (!part[n++]) scores = NULL;
-        }
-    return dync__oi_out(c, 0, scores ? dync__oi_list(n, part, 0, false) : NULL);
+    if (!scores) return dync_error();
+    dync__arg args[5] = {dync__arg_h(boxes), dync__arg_h(scores),
+                         dync__arg_i(DYNC__MIN(DYNC__MAX(s->most, 0), INT32_MAX)),
+                         dync__arg_f(s->overlap), dync__arg_f(s->least)};
+    return dync__oi_out(c, 0, dync__op_call(DYNC__OP__nms_each, 5, args, dync__tls.at));
 }
 
 /* boxes [B, N, 4], scores [B, C, N] -> [found, 3] of batch, class, box: at most `most` boxes a

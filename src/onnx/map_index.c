@@ -122,7 +122,7 @@ DYNC__FN dync_status dync__oi_gather_nd(dync__onnx_call *c)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-enum { DYNC__OI_IN_A_ROW = 8, DYNC__OI_UPDATES = 4096 };
+enum { DYNC__OI_IN_A_ROW = 8 };
 
 /* x where updates meet at the index's places along axis: slices of the index along it have no place
  * twice, so they are written one after another. For a few. */
@@ -177,21 +177,54 @@ static dync_tensor *dync__oi_join_mul(dync_tensor *a, dync_tensor *b) { return d
 static dync_tensor *dync__oi_join_min(dync_tensor *a, dync_tensor *b) { return dync_minimum(a, b); }
 static dync_tensor *dync__oi_join_max(dync_tensor *a, dync_tensor *b) { return dync_maximum(a, b); }
 
+/* One round of dync__oi_scatter_products: user is the axis; args are x, then the index and the
+ * update, which have no such dim. */
+static dync_value dync__oi_scatter_round(const dync_value *args, int nargs, void *user)
+{
+    int axis = *(const int *)user;
+    dync_tensor *x = dync_as_tensor(dync_at(args[0], 0)),
+                *at = dync_unsqueeze(dync_as_tensor(dync_at(args[1], 0)), axis),
+                *u = dync_unsqueeze(dync_as_tensor(dync_at(args[1], 1)), axis);
+    (void)nargs;
+    u = at && u ? dync_mul(dync_gather(x, axis, at), u) : NULL;
+    x = u ? dync_scatter(x, axis, at, u) : NULL;
+    dync_value both = dync__list_new(2), next = dync__list_new(1);
+    if (!x || both.kind != DYNC_KIND_LIST || next.kind != DYNC_KIND_LIST) return DYNC_NONE;
+    dync__list_set(next, 0, dync_v_tensor(x));
+    dync__list_set(both, 0, next);
+    dync__list_set(both, 1, dync__list_new(0));
+    return both;
+}
+
+/* Any number of products, in order: rounds of one operator. */
+static dync_tensor *dync__oi_scatter_products(dync_tensor *x, dync_tensor *index,
+                                              dync_tensor *updates, int axis)
+{
+    dync_callee round = dync_fnv(dync__oi_scatter_round);
+    dync_value init = dync__list_new(1), xs = dync__list_new(2);
+    round.user = &axis;
+    index = dync_movedim(index, dync_shape(axis), dync_shape(0));
+    updates = dync_movedim(updates, dync_shape(axis), dync_shape(0));
+    if (!index || !updates || init.kind != DYNC_KIND_LIST || xs.kind != DYNC_KIND_LIST) return NULL;
+    dync__list_set(init, 0, dync_v_tensor(x));
+    dync__list_set(xs, 0, dync_v_tensor(index));
+    dync__list_set(xs, 1, dync_v_tensor(updates));
+    dync_value r = dync_scan_values(round, init, xs, false, dync__tls.at);
+    return dync_len(r) == 2 ? dync_as_tensor(dync_at(dync_at(r, 0), 0)) : NULL;
+}
+
 static dync_tensor *dync__oi_scatter_with(const dync__onnx_call *c, dync_tensor *x,
                                           dync_tensor *index, dync_tensor *updates, int axis)
 {
     bool mul = dync__oi_is(c, "reduction", "mul"), low = dync__oi_is(c, "reduction", "min");
     int64_t n = dync__oi_extent(index, axis);
-    if (mul || (!dync__is_token(n) && n <= DYNC__OI_IN_A_ROW)) {
-        if (dync__oi_number(n) <= DYNC__OI_UPDATES)
-            return dync__oi_scatter_in_a_row(x, index, updates, axis,
-                                             mul   ? dync__oi_join_mul
-                                             : low ? dync__oi_join_min
-                                                   : dync__oi_join_max);
-        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%lld products in a row", (long long)n);
-        return NULL;
-    }
-    return dync__oi_scatter_greatest(x, index, updates, axis, low);
+    if (!dync__is_token(n) && n <= DYNC__OI_IN_A_ROW)
+        return dync__oi_scatter_in_a_row(x, index, updates, axis,
+                                         mul   ? dync__oi_join_mul
+                                         : low ? dync__oi_join_min
+                                               : dync__oi_join_max);
+    return mul ? dync__oi_scatter_products(x, index, updates, axis)
+               : dync__oi_scatter_greatest(x, index, updates, axis, low);
 }
 
 /* Scatter with the node's `reduction`. x, index, updates have one rank; without a reduction an

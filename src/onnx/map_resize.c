@@ -146,7 +146,6 @@ static bool dync__oi_resize_is_open(const dync__onnx_call *c, int64_t size, doub
     m->out = m->in;
     m->scale = 1;
     if (size ? size == m->in : scale == 1) return true;
-    if (dync__oi_int(c, "antialias") || dync__oi_int(c, "exclude_outside")) return false;
     m->out = size ? size : dync__oi_scaled_size(m->in, scale);
     m->scale = size ? 0 : scale;
     return m->out != 0;
@@ -271,21 +270,6 @@ DYNC__FN dync_status dync__oi_resize(dync__onnx_call *c)
 
 /* ---- sampling at places that data tell ------------------------------------------------------- */
 
-/* Cubic with padding mode border holds the places themselves inside, where dync_grid_sample holds
- * the elements around them: the grid is held in -1 .. 1, or in the middles of the edge elements. */
-static dync_tensor *dync__oi_held_grid(dync_tensor *grid, const dync_tensor *x, bool corners)
-{
-    int64_t dims = dync__oi_rank(x) - 2;
-    double high[DYNC__OI_GRID], low[DYNC__OI_GRID];
-    for (int d = 0; d < dims; d++) {
-        int64_t n = dync__oi_size(x, (int)(1 + dims - d));
-        high[d] = corners ? 1 : 1 - 1 / (double)n;
-        low[d] = -high[d];
-    }
-    return dync_minimum(dync_maximum(grid, dync__oi_tensor_f(dync__oi_type(grid), 1, &dims, low)),
-                        dync__oi_tensor_f(dync__oi_type(grid), 1, &dims, high));
-}
-
 DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *grid = dync__oi_in(c, 1);
@@ -297,7 +281,6 @@ DYNC__FN dync_status dync__oi_grid_sample(dync__onnx_call *c)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the grid");
     if (!dync__oi_is_float(x)) x = dync_to_dtype(x, DYNC_F32);
     grid = x ? dync_to_dtype(grid, (dync_dtype)dync__oi_type(x)) : NULL;
-    if (cubic && border && grid) grid = dync__oi_held_grid(grid, x, corners);
     const char *mode = cubic                               ? "bicubic"
                        : dync__oi_is(c, "mode", "nearest") ? "nearest"
                                                            : "bilinear",

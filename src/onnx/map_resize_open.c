@@ -1,8 +1,9 @@
 /* onnx/map_resize_open.c: Resize along an axis whose size is symbolic: the places that map_resize.c
  * counts beforehand are computed by operators of the graph, in f64. Before map_resize.c.
  *
- * Without what looks at the ends of an axis one by one: antialias, exclude_outside,
- * tf_crop_and_resize and a kept aspect ratio need numbers. */
+ * A result is a sum of taps, a gather each; where their number is not known (antialias), or each
+ * has to be looked at (exclude_outside), a product with a matrix of weights. tf_crop_and_resize and
+ * a kept aspect ratio need numbers. */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -83,6 +84,46 @@ static dync_tensor *dync__oi_open_take(dync_tensor *x, int axis, int64_t in, dyn
     return at ? dync_index_select(x, axis, dync_to_dtype(at, DYNC_I64)) : NULL;
 }
 
+/* The kernel at distances d, of any size: 0 from 1 (linear) or 2 (cubic) on. */
+static dync_tensor *dync__oi_open_kernel(const dync__onnx_call *c, dync_tensor *d)
+{
+    double a = dync__oi_float(c, "cubic_coeff_a");
+    d = d ? dync_abs(d) : NULL;
+    if (!d || !dync__oi_is(c, "mode", "cubic"))
+        return d ? dync_maximum(dync_sub(1.0, d), 0.0) : NULL;
+    dync_tensor *far = dync_where(dync_lt(d, 2.0), dync__oi_open_cubic(d, a, true), 0.0);
+    return far ? dync_where(dync_le(d, 1.0), dync__oi_open_cubic(d, a, false), far) : NULL;
+}
+
+/* By a matrix of weights [out, in + 2 more]: how far the places of the input, and as many before
+ * and behind it as a stretched kernel reaches, are from those of the results. exclude_outside:
+ * weights of these others are none, which the sum of the rest makes up for. */
+static dync_tensor *dync__oi_resize_dense(const dync__onnx_call *c, dync_tensor *x, int axis,
+                                          int64_t in, int64_t out, double scale, dync_tensor *place)
+{
+    bool inside = dync__oi_int(c, "exclude_outside") != 0;
+    dync_tensor *by = scale > 0 ? dync__oi_tensor_f(DYNC_F64, 0, NULL, &scale)
+                                : dync_div(dync__oi_size_real(out, 0), dync__oi_size_real(in, 0));
+    int64_t reach = dync__oi_is(c, "mode", "cubic") ? 2 : 1, more = reach + 1;
+    if (dync__oi_int(c, "antialias") && scale > 0 && scale < 1)
+        more = (int64_t)ceil((double)reach / scale) + 1;
+    if (dync__oi_int(c, "antialias") && !(scale > 0))
+        more = dync__sz_add(dync__sz_div(dync__sz_mul(in, reach), out), more + 1);
+    if (inside) more = 0;
+    int64_t wide = dync__sz_add(in, dync__sz_mul(more, 2));
+    dync_tensor *at = dync_sub(dync__oi_arange(0, wide, 1, DYNC_I64), dync__value_of_size(more));
+    at = at ? dync_to_dtype(at, DYNC_F64) : NULL;
+    x = at ? dync__oi_open_take(x, axis, in, at) : NULL;
+    dync_tensor *d = x && place ? dync_sub(at, dync_unsqueeze(place, 1)) : NULL;
+    if (d && dync__oi_int(c, "antialias")) d = dync_mul(d, dync_minimum(by, 1.0));
+    dync_tensor *w = dync__oi_open_kernel(c, d);
+    w = w ? dync_div(w, dync_sum(w, dync_shape(1), true)) : NULL;
+    w = w ? dync_to_dtype(w, (dync_dtype)dync__oi_type(x)) : NULL;
+    if (!w) return NULL;
+    x = dync_matmul(dync_movedim(x, dync_shape(axis), dync_shape(-1)), dync_transpose(w, 0, 1));
+    return x ? dync_movedim(x, dync_shape(-1), dync_shape(axis)) : NULL;
+}
+
 /* x resized along one axis from `in` to `out` places, one or both symbolic. NULL + error. */
 DYNC__FN dync_tensor *dync__oi_resize_open(const dync__onnx_call *c, dync_tensor *x, int axis,
                                            int64_t in, int64_t out, double scale)
@@ -92,6 +133,8 @@ DYNC__FN dync_tensor *dync__oi_resize_open(const dync__onnx_call *c, dync_tensor
     dync_tensor *place = dync__oi_open_places(c, in, out, scale), *sum = NULL;
     if (!place) return NULL;
     if (taps == 1) return dync__oi_open_take(x, axis, in, dync__oi_open_nearest(c, place));
+    if (dync__oi_int(c, "exclude_outside") || (dync__oi_int(c, "antialias") && !(scale >= 1)))
+        return dync__oi_resize_dense(c, x, axis, in, out, scale, place);
     dync_tensor *first = dync_floor(place), *r = dync_sub(place, first);
     for (int i = 0; i < along.n; i++) along.d[i] = i == axis ? out : 1;
     for (int k = 0; k < taps; k++) {

@@ -63,7 +63,7 @@ DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
     dync_dims shape;
     const dync__onnx_attribute *a = dync__oi_attribute(c, "value");
     dync__tensor *t = NULL;
-    if (!dync__oi_read_dims(c, dync__oi_in(c, 0), &shape)) return dync_error();
+    if (!dync__oi_data_dims(c, 0, &shape)) return dync_error();
     if (!a || !a->t) return dync__oi_out(c, 0, dync__oi_full(shape, 0, DYNC_F32));
     DYNC__TRY(dync__onnx_tensor_make(a->t, &c->model->files, &t));
     dync_tensor *v = dync__give(t);

@@ -124,22 +124,33 @@ DYNC__FN dync_status dync__oi_slice(dync__onnx_call *c)
     return dync__oi_out(c, 0, x);
 }
 
-/* To what x and the shape broadcast to: a 1 in the shape keeps x's size. */
+/* To what x and the shape broadcast to: a 1 in the shape keeps x's size. A size that data decide
+ * stands where x is 1 or has no dim; elsewhere it is 1 or x's. */
 DYNC__FN dync_status dync__oi_expand(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims in = dync__oi_sizes(x), to;
-    int64_t out[DYNC_MAX_DIMS];
-    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+    int64_t out[DYNC_MAX_DIMS], told[DYNC_MAX_DIMS] = {0};
+    if (!dync__oi_data_dims(c, 1, &to)) return dync_error();
+    for (int d = 0; d < to.n; d++) {
+        int at = d + in.n - to.n;
+        if (!dync__oi_is_data_size(to.d[d])) continue;
+        if (at < 0 || dync__sz_eq(in.d[at], 1))
+            told[d] = to.d[d];
+        else if (!dync__is_token(in.d[at]))
+            DYNC__TRY((dync_check)(dync__value_of_size(to.d[d]), 1, in.d[at]));
+        to.d[d] = 1;
+    }
+    int more = DYNC__MAX(in.n - to.n, 0);
     DYNC__TRY(dync__broadcast(in.n, in.d, to.n, to.d, &to.n, out));
-    memcpy(to.d, out, sizeof out);
+    for (int d = 0; d < to.n; d++) to.d[d] = d >= more && told[d - more] ? told[d - more] : out[d];
     return dync__oi_out(c, 0, dync_expand(x, to));
 }
 
 DYNC__FN dync_status dync__oi_tile(dync__onnx_call *c)
 {
     dync_dims repeats;
-    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &repeats)) return dync_error();
+    if (!dync__oi_data_dims(c, 1, &repeats)) return dync_error();
     return dync__oi_out(c, 0, dync_repeat(dync__oi_in(c, 0), repeats));
 }
 
@@ -176,6 +187,27 @@ static bool dync__oi_range_is_sized(const dync__onnx_call *c, int64_t *w)
     return sized;
 }
 
+/* max(ceil((limit - start) / delta), 0) numbers, as data say: ceil(a / b) is -floor(-a / b). */
+static dync_status dync__oi_range_data(dync__onnx_call *c)
+{
+    dync_dtype dtype = (dync_dtype)dync__oi_type(dync__oi_in(c, 0));
+    bool real = dync__dtype_info((int)dtype)->kind == 'f';
+    dync_tensor *v[3], *n, *y;
+    for (int i = 0; i < 3; i++) {
+        v[i] = dync__oi_in(c, i) ? dync_reshape(dync__oi_in(c, i), DYNC_SCALAR) : NULL;
+        v[i] = v[i] ? dync_to_dtype(v[i], real ? DYNC_F64 : DYNC_I64) : NULL;
+        if (!v[i]) return dync_error() ? dync_error() : DYNC_ERR_FORMAT;
+    }
+    n = dync_sub(v[0], v[1]);
+    n = dync_neg(real ? dync_floor(dync_div(n, v[2])) : dync_floor_divide(n, v[2]));
+    int64_t size = dync__oi_data_number(dync_maximum(n, 0));
+    if (size == -1) return dync_error();
+    y = dync_to_dtype(dync__oi_arange(0, size, 1, DYNC_I64), real ? dtype : DYNC_I64);
+    for (int i = 0; i < 3 && real; i++) v[i] = dync_to_dtype(v[i], dtype);
+    y = y ? dync_add(dync_mul(y, v[2]), v[0]) : NULL;
+    return dync__oi_out(c, 0, y ? dync_to_dtype(y, dtype) : NULL);
+}
+
 /* start, limit, delta of one type: max(ceil((limit - start) / delta), 0) numbers start + i * delta.
  * The count is worked out in doubles, w holds the integers themselves. */
 DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
@@ -183,6 +215,8 @@ DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
     double v[3];
     int64_t w[3];
     int dtype = dync__oi_type(dync__oi_in(c, 0));
+    for (int i = 0; i < 3; i++)
+        if (dync__oi_is_data(dync__oi_in(c, i))) return dync__oi_range_data(c);
     if (dync__oi_range_is_sized(c, w)) return dync__oi_range_sized(c, w);
     if (dync_error()) return dync_error();
     for (int i = 0; i < 3; i++)

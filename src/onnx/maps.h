@@ -45,6 +45,12 @@ DYNC__FN bool dync__oi_axes(const dync__onnx_call *, int input, int rank, dync_d
 DYNC__FN dync_tensor *dync__oi_index(const dync__onnx_call *, dync_tensor *index, int64_t size);
 DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
                                        double value);
+/* map_data.c: while a graph is made: will data decide what t is; its elements as sizes of at least
+ * 0, known ones as they are; is a size one of these */
+DYNC__FN bool dync__oi_is_data(const dync_tensor *t);
+DYNC__FN bool dync__oi_data_dims(const dync__onnx_call *, int input, dync_dims *out);
+DYNC__FN int64_t dync__oi_data_number(dync_tensor *t);
+DYNC__FN bool dync__oi_is_data_size(int64_t size);
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype);
 DYNC__FN dync_tensor *dync__oi_heads(const dync__onnx_call *c, dync_tensor *x, int64_t heads);
 DYNC__FN dync_tensor *dync__oi_joined(dync_tensor *x);

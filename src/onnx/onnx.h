@@ -86,7 +86,8 @@ typedef struct dync__onnx_body {
     int n_inputs, n_outputs, n_values, n_steps, n_constants;
     dync__onnx_step *step;
     dync__onnx_place *output;
-    int *constant; /* places of the initializers */
+    const dync__onnx_value_info *const *told; /* by output, what a graph says of it; NULL: none */
+    int *constant;                            /* places of the initializers */
     const dync__onnx_tensor *const *initializer;
     dync__tensor **tensor; /* of them; owned by the model */
     int *type;

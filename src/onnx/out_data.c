@@ -46,6 +46,18 @@ DYNC__FN dync__ox_name dync__ox_nms(dync__ox *w)
                         dync__ox_ints(w, 1, column));
 }
 
+DYNC__FN dync__ox_name dync__ox_nms_each(dync__ox *w)
+{
+    if (dync__ox_of(w, 0)->dtype == DYNC_F64 || dync__ox_of(w, 1)->dtype == DYNC_F64)
+        return dync__ox_refuse(w, "boxes in double precision");
+    dync__ox_name in[5] = {dync__ox_wide_in(w, 0), dync__ox_wide_in(w, 1),
+                           dync__ox_ints(w, 1, &dync__ox_arg(w, 2)->as.i),
+                           dync__ox_number(w, dync__ox_arg(w, 3), DYNC_F32),
+                           dync__ox_number(w, dync__ox_arg(w, 4), DYNC_F32)};
+    bool all = dync__ox_arg(w, 4)->as.f == -HUGE_VAL;
+    return dync__ox_emit(w, "NonMaxSuppression", all ? 4 : 5, in);
+}
+
 /* Both are broadcast to each other by Expand, which needs no shape of both. */
 DYNC__FN dync__ox_name dync__ox_masked_select(dync__ox *w)
 {

@@ -228,6 +228,7 @@
     X(masked_select,         dync__ox_masked_select, 0,                0)         \
     X(nonzero,               dync__ox_nonzero,      0,                 0)         \
     X(nms,                   dync__ox_nms,          0,                 0)         \
+    X(_nms_each,             dync__ox_nms_each,     0,                 0)         \
     X(unique,                dync__ox_unique,       0,                 0)         \
     X(_local_scalar_dense,   dync__ox_item,         0,                 0)         \
     X(tril,                  dync__ox_tril,         0,                 0)         \

@@ -104,7 +104,7 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
 {
     dync__arg node[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
-    bool counted = (c->row->flags & DYNC__OP_DATA_SHAPE) != 0;
+    bool counted = c->row->flags & DYNC__OP_DATA_SHAPE && c->row->cls != DYNC__EFFECT;
     const dync__node *before = NULL;
     if (r->graph->node.n >= r->most_nodes)
         return dync__fail(DYNC_ERR_FORMAT,
@@ -118,7 +118,7 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
     for (int i = 0; i < c->nout; i++) {
         const dync__tensor *t = c->out[i];
         if (!t) continue;
-        if (dync__sz_hint(t->numel) > r->most_elements)
+        if (!dync__op_is_item(c->op) && dync__sz_hint(t->numel) > r->most_elements)
             return dync__fail(DYNC_ERR_FORMAT,
                               "ONNX: a value of %lld elements, at most %lld are allowed "
                               "(dync_set_limits)",

@@ -7,7 +7,7 @@ DYNC__COLD
 DYNC__FN bool dync__op_is_counted(int op)
 {
     return op == DYNC__OP_nonzero || op == DYNC__OP_masked_select || op == DYNC__OP_unique ||
-           op == DYNC__OP_nms || dync__op_is_item(op);
+           dync__op_is_nms(op) || dync__op_is_item(op);
 }
 
 static dync_status dync__data_selected(const dync__opcall *c, int64_t *most)
@@ -33,7 +33,7 @@ DYNC__FN dync_status dync__data_range(const dync__opcall *c, int64_t *least, int
     *least = item ? -DYNC__ITEM_MOST
                   : c->op == DYNC__OP_unique && !dync__is_token(x->numel) && x->numel > 0;
     *most = item ? DYNC__ITEM_MOST : x->numel;
-    if (c->op == DYNC__OP_nms) *most = c->args[1].as.t->numel;
+    if (dync__op_is_nms(c->op)) *most = c->args[1].as.t->numel;
     return c->op == DYNC__OP_masked_select ? dync__data_selected(c, most) : DYNC_OK;
 }
 
@@ -49,6 +49,11 @@ DYNC__FN dync_status dync__data_type(const dync__opcall *c, int64_t size, dync__
         out->dtype = DYNC_U8;
         out->device = DYNC_CPU;
         return DYNC_OK;
+    }
+    if (c->op == DYNC__OP__nms_each) {
+        out->dtype = DYNC_I64;
+        shape[1] = 3;
+        return dync__layout_contiguous(&out->lay, 2, shape);
     }
     DYNC__TRY(dync__layout_contiguous(&out->lay, c->op == DYNC__OP_nonzero ? 2 : 1, shape));
     if (c->op == DYNC__OP_nms) out->dtype = DYNC_I64;

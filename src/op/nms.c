@@ -59,15 +59,15 @@ static double *dync__nms_doubles(const dync__dt *t)
     return out;
 }
 
-/* int64 [kept], on the device of the boxes */
-static dync_status dync__nms_give(dync__opcall *call, const dync__nms *s, int device)
+/* int64 [kept], or rows of `width` columns, on the device of the boxes */
+static dync_status dync__nms_give(dync__opcall *call, const dync__nms *s, int width, int device)
 {
     dync__layout lay;
-    const int64_t n = s->kept.n;
-    DYNC__TRY(dync__layout_contiguous(&lay, 1, &n));
+    const int64_t shape[2] = {s->kept.n / width, width};
+    DYNC__TRY(dync__layout_contiguous(&lay, width == 1 ? 1 : 2, shape));
     dync__dt *y = dync__tensor_empty(DYNC_I64, DYNC_CPU, &lay);
     if (!y) return DYNC_ERR_MEMORY;
-    if (n) memcpy(dync__tensor_data(y), s->kept.at, (size_t)n * sizeof *s->kept.at);
+    if (s->kept.n) memcpy(dync__tensor_data(y), s->kept.at, (size_t)s->kept.n * sizeof *s->kept.at);
     call->out[0] = y;
     call->nout = 1;
     if (dync__device_is(device, DYNC__DEV_HOST)) return DYNC_OK;
@@ -78,17 +78,23 @@ static dync_status dync__nms_give(dync__opcall *call, const dync__nms *s, int de
     return status;
 }
 
+/* Boxes of x1 y1 x2 y2 and scores, the last dim of each a box or one for each box. */
+static dync_status dync__nms_args(const dync__opcall *call, dync__dt **box, dync__dt **score)
+{
+    DYNC__TRY(dync__dt_self(call, box));
+    DYNC__TRY(dync__infer_tensor(call, 1, score));
+    DYNC__TRY(dync__infer_floating(*box));
+    DYNC__TRY(dync__infer_floating(*score));
+    DYNC__TRY(dync__decompose_real(*box));
+    return dync__decompose_real(*score);
+}
+
 /* Arguments (boxes [N, 4] of x1 y1 x2 y2, scores [N], iou_threshold): from the best box on, those
  * that overlap a kept one by more are left out. */
 DYNC__FN dync_status dync__d_nms(dync__opcall *call)
 {
     dync__dt *box, *score;
-    DYNC__TRY(dync__dt_self(call, &box));
-    DYNC__TRY(dync__infer_tensor(call, 1, &score));
-    DYNC__TRY(dync__infer_floating(box));
-    DYNC__TRY(dync__infer_floating(score));
-    DYNC__TRY(dync__decompose_real(box));
-    DYNC__TRY(dync__decompose_real(score));
+    DYNC__TRY(dync__nms_args(call, &box, &score));
     if (box->lay.ndim != 2 || box->lay.shape[1] != 4 || score->lay.ndim != 1 ||
         score->lay.shape[0] != box->lay.shape[0])
         return dync__infer_pair_error("expected boxes [N, 4] and scores [N]", &box->lay,
@@ -99,9 +105,52 @@ DYNC__FN dync_status dync__d_nms(dync__opcall *call)
                    .narrow = box->dtype != DYNC_F64};
     double *b = dync__nms_doubles(box), *p = dync__nms_doubles(score);
     dync_status status = b && p ? dync__nms_run(&s, b, p, score->numel) : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__nms_give(call, &s, box->device);
+    if (status == DYNC_OK) status = dync__nms_give(call, &s, 1, box->device);
     if (b) dync__free(b, (size_t)(box->numel + 1) * sizeof *b);
     if (p) dync__free(p, (size_t)(score->numel + 1) * sizeof *p);
     dync__vec_free(&s.kept);
+    return status;
+}
+
+/* Each class of each batch by itself: rows of batch, class, box. b, p: elements of both */
+static dync_status dync__nms_classes(dync__nms *s, const dync__dt *score, const double *b,
+                                     const double *p, dync__nms *all)
+{
+    int64_t classes = score->lay.shape[1], n = score->lay.shape[2];
+    dync_status status = DYNC_OK;
+    for (int64_t i = 0; i < score->lay.shape[0] * classes && status == DYNC_OK; i++) {
+        s->kept.n = 0;
+        status = dync__nms_run(s, b + i / classes * n * 4, p + i * n, n);
+        for (int k = 0; k < s->kept.n && status == DYNC_OK; k++)
+            if (!dync__vec_push(&all->kept, i / classes) ||
+                !dync__vec_push(&all->kept, i % classes) ||
+                !dync__vec_push(&all->kept, s->kept.at[k]))
+                status = DYNC_ERR_MEMORY;
+    }
+    return status;
+}
+
+/* Arguments (boxes [B, N, 4], scores [B, C, N], most, iou_threshold, least): ONNX's
+ * NonMaxSuppression, of boxes whose corners are in order. */
+DYNC__FN dync_status dync__d_nms_each(dync__opcall *call)
+{
+    dync__dt *box, *score;
+    DYNC__TRY(dync__nms_args(call, &box, &score));
+    if (box->lay.ndim != 3 || box->lay.shape[2] != 4 || score->lay.ndim != 3 ||
+        score->lay.shape[0] != box->lay.shape[0] || score->lay.shape[2] != box->lay.shape[1])
+        return dync__infer_pair_error("expected boxes [B, N, 4] and scores [B, C, N]", &box->lay,
+                                      &score->lay);
+    dync__nms s = {.most = call->args[2].as.i,
+                   .overlap = dync__dn_number(call, 3),
+                   .least = dync__dn_number(call, 4),
+                   .narrow = box->dtype != DYNC_F64},
+              all = s;
+    double *b = dync__nms_doubles(box), *p = dync__nms_doubles(score);
+    dync_status status = b && p ? dync__nms_classes(&s, score, b, p, &all) : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK) status = dync__nms_give(call, &all, 3, box->device);
+    if (b) dync__free(b, (size_t)(box->numel + 1) * sizeof *b);
+    if (p) dync__free(p, (size_t)(score->numel + 1) * sizeof *p);
+    dync__vec_free(&s.kept);
+    dync__vec_free(&all.kept);
     return status;
 }

@@ -128,6 +128,7 @@ DYNC__FN const dync__row *dync__op_row_of(int op); /* of a row in use; NULL: of 
 DYNC__FN void dync__op_use_all(void);              /* links every operator */
 DYNC__FN const dync__op_row *dync__op_info(int op);
 /* An element as a number, which is a symbol in a graph: its "size" is the number, moved. */
+DYNC__INLINE bool dync__op_is_nms(int op) { return op == DYNC__OP_nms || op == DYNC__OP__nms_each; }
 DYNC__INLINE bool dync__op_is_item(int op) { return op == DYNC__OP__local_scalar_dense; }
 /* That such a number lies between two bounds. */
 DYNC__INLINE bool dync__op_is_range(int op) { return op == DYNC__OP__check_range; }

@@ -630,6 +630,10 @@
 /* Images, windows, regions, transforms. */
 /* clang-format off */
 #define DYNC__OPS_IMAGE(X)                                                                                         \
+    X(_nms_each, KERNEL, "(Tensor boxes, Tensor scores, int64 most, float iou_threshold, float least)", 1, none,   \
+      none, none, none, d_nms_each, "torch.ops.dync._nms_each",                                                    \
+      DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1,                               \
+      "nms of boxes [B, N, 4] by scores [B, C, N] above least, at most so many each: rows of batch, class, box")   \
     X(_roi_align, COMPOSITE,                                                                                       \
       "(Tensor input, Tensor boxes, Tensor image, Dims output_size, float spatial_scale, Dims samples, "           \
       "bool aligned, bool most)", 1, i_composite, none, none, none, d_roi_samples, "torch.ops.dync.roi_align",     \

@@ -312,7 +312,7 @@ DYNC__FN dync_status dync__csource_counted(dync__csource *c, dync__csource_step 
         if ((dync__csource_in_size(c, n->info[0].lay.shape[0]) & dync__csource_data(c)) >> i & 1)
             step->tells = i;
     step->n = item ? 1 : call->n;
-    if (n->op == DYNC__OP_nms) return dync__csource_refuse(call, "has no form in C");
+    if (dync__op_is_nms(n->op)) return dync__csource_refuse(call, "has no form in C");
     if (n->op == DYNC__OP_unique && (o->dtype == DYNC_F16 || o->dtype == DYNC_BF16))
         return dync__csource_refuse(call, "has no form for half precision; it has one for F32");
     dync__str_add(s, "static void @(");

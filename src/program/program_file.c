@@ -135,7 +135,7 @@ static dync_status dync__program_write_table(const dync__graph *g, dync__str *s,
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {
         const dync__node *node = g->node.at[i], *earlier;
         if (!dync__program_is_stored(node)) continue;
-        if (!node->value || !node->value->storage->data ||
+        if (!node->value || (node->value->numel && !node->value->storage->data) ||
             !dync__device_is(node->value->device, DYNC__DEV_HOST))
             status = dync__fail(DYNC_ERR_UNSUPPORTED,
                                 "saving a program: attribute %s has no data on the CPU",

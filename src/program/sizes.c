@@ -171,7 +171,7 @@ static int64_t dync__program_elements(const dync__graph *g, const dync__node *n,
     int64_t most[DYNC_MAX_DIMS], all = 1; /* from the last dimension on */
     bool ok = true;
     for (int d = 0; d < DYNC_MAX_DIMS; d++) most[d] = 1;
-    for (int i = n->op == DYNC__OP_nms; i < n->nargs; i++) {
+    for (int i = dync__op_is_nms(n->op); i < n->nargs; i++) {
         if (n->args[i].kind != DYNC__A_NODE) continue;
         const dync__layout *lay = &n->args[i].as.node->info[0].lay;
         for (int d = 0; d < lay->ndim; d++) {
@@ -184,7 +184,8 @@ static int64_t dync__program_elements(const dync__graph *g, const dync__node *n,
 }
 
 /* The greatest that what data decide may be with these sizes of arguments, in value: limits are for
- * that. Types of what data decide were inferred as the file was read. */
+ * that. Types of what data decide were inferred as the file was read. An element that nothing
+ * bounds stays as it is: the memory of the run is its limit. */
 DYNC__FN void dync__program_most(const dync__graph *g, int64_t *value, bool wish)
 {
     for (int i = 0; i < g->node.n; i++) {
@@ -196,7 +197,8 @@ DYNC__FN void dync__program_most(const dync__graph *g, int64_t *value, bool wish
         for (int k = 0; k < g->syms->symbol.n; k++) {
             const dync__sz_symbol *s = &g->syms->symbol.at[k];
             bool uses[DYNC__PROGRAM_SYMBOLS] = {false};
-            if (s->data && dync__symtab_uses(g->syms, size, uses) && uses[k])
+            bool bounded = !dync__op_is_item(n->op) || s->high < DYNC__ITEM_MOST;
+            if (s->data && bounded && dync__symtab_uses(g->syms, size, uses) && uses[k])
                 value[k] = DYNC__MIN(wish ? value[k] : s->high, most);
         }
     }

@@ -53,6 +53,8 @@ COUNT = body([n("Cast", ["i"], ["c"], to=T.FLOAT), n("Add", ["a", "c"], ["a1"]),
              ["i", "on", "a"], ["go", "a2"])
 GROW = body([n("Gather", ["x", "i"], ["g"]), n("Add", ["a", "g"], ["a2"]), n("Identity", ["on"], ["go"]), n("Mul", ["a2", "g"], ["o"])],
             ["i", "on", "a"], ["go", "a2", "o"])
+NOTHING = body([n("Add", ["a", "half"], ["a2"]), n("Identity", ["on"], ["go"]), n("Identity", ["i"], ["o"])], ["i", "on", "a"], ["go", "a2", "o"])
+NOTHING.output[2].type.tensor_type.elem_type = T.INT64
 CELL = body([n("MatMul", ["h", "w"], ["p"]), n("Add", ["p", "t"], ["q"]), n("Tanh", ["q"], ["h2"]), n("Mul", ["h2", "h2"], ["o"])],
             ["h", "t"], ["h2", "o"])
 
@@ -104,6 +106,20 @@ MODELS = {
     "same_upper": ([n("Conv", ["x", "w"], ["y"], auto_pad="SAME_UPPER", strides=[2, 2])], PICTURE, ["y"], {"w": f(4, 3, 3, 3)}, {"least": 4}),
     "affine_grid": ([n("Shape", ["x"], ["s"]), n("AffineGrid", ["t", "s"], ["g"]), n("GridSample", ["x", "g"], ["y"], mode="linear")],
                     {"x": ["n", 3, "h", "w_"], "t": ["n", 2, 3]}, ["y"], {}, {"least": 2, "opset": 20}),
+    "affine_grid3d": ([n("Shape", ["x"], ["s"]), n("AffineGrid", ["t", "s"], ["g"]), n("GridSample", ["x", "g"], ["y"], mode="linear")],
+                      {"x": ["n", 3, "d", "h", "w_"], "t": ["n", 3, 4]}, ["y"], {}, {"least": 2, "opset": 20}),
+    "affine_grid3d_corners": ([n("Shape", ["x"], ["s"]), n("AffineGrid", ["t", "s"], ["g"], align_corners=1),
+                               n("GridSample", ["x", "g"], ["y"], mode="nearest", padding_mode="border", align_corners=1)],
+                              {"x": ["n", 3, 4, 5, 6], "t": ["n", 3, 4]}, ["y"], {}, {"least": 1, "opset": 20}),
+    # places between an image's edge and the middle of its last element
+    "grid_cubic_border": ([n("GridSample", ["x", "g"], ["y"], mode="cubic", padding_mode="border")],
+                          {"x": ["n", 3, "h", "w_"], "g": ["n", 4, 5, 2]}, ["y"], {}, {"least": 2, "opset": 20}),
+    "grid_reflected": ([n("GridSample", ["x", "g"], ["y"], mode="linear", padding_mode="reflection")],
+                       {"x": ["n", 3, "h", "w_"], "g": ["n", 4, "q", 2]}, ["y"], {}, {"least": 2, "opset": 20}),
+    "scatter_mul": ([n("ScatterElements", ["x", "at", "v"], ["y"], axis=0, reduction="mul")], {"x": ["a", 6], "at": ["n", 6], "v": ["n", 6]}, ["y"],
+                    {}, {"least": 2, "most": 12, "int": {"at": 2}, "opset": 18}),
+    "scatter_nd_mul": ([n("ScatterND", ["x", "k", "u"], ["y"], reduction="mul"), n("ScatterND", ["x", "k", "u"], ["z"], reduction="max")],
+                       {"x": ["a", 6], "k": ["n", 1], "u": ["n", 6]}, ["y", "z"], {}, {"least": 2, "most": 12, "int": {"k": 2}, "opset": 18}),
     "range_of_two": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Add", ["b", "three"], ["b3"]),
                       n("Range", ["b", "b3", "two"], ["r"])], X, ["r"], {"k": one(0), "three": one(3), "two": one(2)}),
     "slice": ([n("Slice", ["x", "st", "en", "ax"], ["p"]), n("Slice", ["p", "st2", "en2", "ax", "by"], ["y"])],
@@ -189,6 +205,12 @@ MODELS = {
                   {"x": ["n", 3, "h", "w_"], "z": ["n", 3, "g", 9]}, ["y", "w"], {"k": i(1, 1, 2, 3)}, {"least": 2}),
     "resize_fixed": ([n("Resize", ["x", "", "", "to"], ["y"], mode="linear", coordinate_transformation_mode="pytorch_half_pixel", axes=[2, 3])],
                      PICTURE, ["y"], {"to": i(7, 5)}, {"least": 2, "opset": 18}),
+    "resize_antialias": ([n("Resize", ["x", "", "s"], ["y"], mode="linear", antialias=1), n("Resize", ["x", "", "s"], ["z"], mode="cubic", antialias=1)],
+                         PICTURE, ["y", "z"], {"s": scales(0.5, 0.4)}, {"least": 5, "most": 12, "opset": 18}),
+    "resize_antialias_to": ([n("Resize", ["x", "", "", "to"], ["y"], mode="linear", antialias=1, axes=[2, 3]),
+                             n("Resize", ["x", "", "", "to"], ["z"], mode="cubic", antialias=1, axes=[2, 3])],
+                            PICTURE, ["y", "z"], {"to": i(3, 5)}, {"least": 2, "most": 12, "opset": 18}),
+    "resize_inside": ([n("Resize", ["x", "", "s"], ["y"], mode="cubic", exclude_outside=1)], PICTURE, ["y"], {"s": scales(2, 1.25)}, {"least": 3, "opset": 18}),
     "upsample": ([n("Upsample", ["x", "s"], ["y"], mode="nearest"), n("Upsample", ["x", "s"], ["z"], mode="linear")], PICTURE, ["y", "z"],
                  {"s": scales(2, 2)}, {"least": 2, "opset": 9}),
     # slices of a tensor of a batch of 1 have strides that no text shows
@@ -213,6 +235,11 @@ MODELS = {
                  n("NonMaxSuppression", ["a", "c", "most", "over"], ["g"], center_point_box=1)],
                 {"x": [1, "a", 4], "c": [1, 3, "a"]}, ["f", "y", "g"],
                 {"most": i(3), "over": np.float32(0.1), "least": np.float32(-0.3), "zero": i(0), "two": np.array(2, np.int64)}, {"least": 1}),
+    **{"non_max_batch" + ("_centre" if centre else ""):
+       ([n("Abs", ["x"], ["a"]), n("NonMaxSuppression", ["a" if centre else "x", "c", "most", "over", "least"], ["f"], center_point_box=centre)],
+        {"x": ["n", "a", 4], "c": ["n", "k", "a"]}, ["f"], {"most": i(3), "over": np.float32(0.1), "least": np.float32(-0.3)}, {"least": 1}) for centre in (0, 1)},
+    "non_max_classes": ([n("NonMaxSuppression", ["x", "c", "most", "over"], ["f"])], {"x": [1, "a", 4], "c": [1, 80, "a"]}, ["f"],
+                        {"most": i(3), "over": np.float32(0.1)}, {"least": 1}),
     "stft": ([n("STFT", ["x", "by", "w"], ["y"])], {"x": ["a", "t", 1]}, ["y"], {"by": np.array(3, np.int64), "w": f(8)}, {"least": 8, "most": 20}),
     "det": ([n("Det", ["x"], ["y"])], {"x": ["a", 3, 3]}, ["y"], {}, {"least": 1}),
     # taken apart and put together again: not of each length
@@ -258,6 +285,17 @@ MODELS = {
     "split_by_size": ([n("Shape", ["x"], ["s"], end=1), n("Div", ["s", "two"], ["h"]), n("Sub", ["s", "h"], ["r"]), n("Concat", ["h", "r"], ["to"], axis=0),
                        n("SplitToSequence", ["x", "to"], ["q"], axis=0), n("SequenceAt", ["q", "zero"], ["y"]), n("SequenceAt", ["q", "one"], ["z"])],
                       {"x": ["a", "b"]}, ["y", "z"], {"two": i(2), "zero": one(0), "one": one(1)}, {"least": 2, "opset": 15}),
+    # data decide sizes themselves
+    "range_told": ([n("Range", ["z", "k", "o"], ["r"]), n("Cast", ["r"], ["y"], to=T.FLOAT)], {"k": []}, ["y", "r"], {"z": one(0), "o": one(1)}, {"int": {"k": 9}}),
+    "range_by_three": ([n("Range", ["j", "k", "o"], ["r"]), n("Add", ["r", "o"], ["y"])], {"j": [], "k": []}, ["y", "r"], {"o": one(3)}, {"int": {"k": 20, "j": 9}}),
+    "range_back": ([n("Range", ["j", "k", "o"], ["r"]), n("Neg", ["r"], ["y"])], {"j": [], "k": []}, ["y", "r"], {"o": one(-2)}, {"int": {"k": 20, "j": 20}}),
+    "range_of_told_floats": ([n("Range", ["j", "k", "o"], ["y"])], {"j": [], "k": []}, ["y"], {"o": np.float32(0.37)}, {}),
+    "expand_told": ([n("Expand", ["x", "k"], ["y"])], {"x": ["a", 1], "k": [2]}, ["y"], {}, {"int": {"k": 2}}),
+    "expand_one_told": ([n("Concat", ["k", "six"], ["to"], axis=0), n("Expand", ["x", "to"], ["y"]), n("MatMul", ["y", "w"], ["z"])], {"x": [1, 6], "k": [1]},
+                        ["y", "z"], {"six": i(6), "w": f(6, 4)}, {"int": {"k": 9}}),
+    "tile_told": ([n("Tile", ["x", "k"], ["y"]), n("Relu", ["y"], ["z"])], {"x": ["a", 6], "k": [2]}, ["y", "z"], {}, {"int": {"k": 4}}),
+    "tile_one_told": ([n("Concat", ["k", "o"], ["to"], axis=0), n("Tile", ["x", "to"], ["y"])], {"x": ["a", 6], "k": [1]}, ["y"], {"o": i(1)}, {"int": {"k": 4}}),
+    "constant_told": ([n("ConstantOfShape", ["k"], ["c"], value=numpy_helper.from_array(f(1)))], {"k": [2]}, ["c"], {}, {"int": {"k": 4}}),
     "cache": ([n("Concat", ["past", "new"], ["all"], axis=1), n("Transpose", ["all"], ["t"], perm=[0, 2, 1]),
                n("MatMul", ["new", "t"], ["s"]), n("Add", ["s", "mask"], ["m"]), n("Softmax", ["m"], ["p"]), n("MatMul", ["p", "all"], ["y"])],
               {"past": ["n", "past_length", 4], "new": ["n", "length", 4], "mask": ["n", "length", "past_length + length"]}, ["y", "all"],
@@ -287,6 +325,11 @@ MODELS = {
     # a result that grows in each round
     "for_each": ([n("Shape", ["x"], ["s"], end=1), n("Squeeze", ["s"], ["k"]), n("Loop", ["k", "", "c"], ["y", "z"], body=GROW)],
                  {"x": ["n", 6]}, ["y", "z"], {"c": f(6)}, {"least": 1}),
+    # none of its rounds: the type of what would grow is the body's
+    "for_none": ([n("Loop", ["k", "", "x"], ["y", "z"], body=NOTHING)], {"x": ["a", 6]}, ["y", "z"], {"k": one(0), "half": np.float32(0.5)}, {"least": 1}),
+    # (at least one: what is written is a Scan, of which ONNX Runtime refuses none)
+    "for_some": ([n("Add", ["k", "one"], ["m"]), n("Loop", ["m", "", "x"], ["y", "z"], body=NOTHING)], {"x": ["a", 6], "k": []}, ["y", "z"],
+                 {"one": one(1), "half": np.float32(0.5)}, {"least": 1, "int": {"k": 3}}),
     "scan": ([n("Scan", ["h0", "x"], ["y", "z"], num_scan_inputs=1, body=CELL)], {"x": ["t", "b", 6], "h0": ["b", 6]}, ["y", "z"],
              {"w": f(6, 6)}, {"least": 1}),
     "scan_back": ([n("Scan", ["h0", "x"], ["y", "z"], num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1],

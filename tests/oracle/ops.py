@@ -387,6 +387,19 @@ def suppressed(boxes, scores, overlap):
     return torch.tensor(kept, dtype=torch.int64)
 
 
+def suppressed_each(boxes, scores, most, overlap, least):
+    """ONNX's NonMaxSuppression: rows of batch, class, box."""
+    if boxes.dim() != 3 or scores.dim() != 3 or boxes.shape[2] != 4 or scores.shape[::2] != boxes.shape[:2]:
+        raise ValueError
+    rows = []
+    for b in range(scores.shape[0]):
+        for c in range(scores.shape[1]):
+            above = (scores[b, c] > least).nonzero()[:, 0]
+            kept = above[suppressed(boxes[b][above], scores[b, c][above], overlap)]
+            rows += [[b, c, k] for k in kept.tolist()[:most]]
+    return torch.tensor(rows, dtype=torch.int64).reshape(-1, 3)
+
+
 def pairs(fn):
     """A transform whose complex numbers are pairs, in the dtype of its argument."""
     def run(x, *a):
@@ -422,7 +435,7 @@ MEANING = {
     'grid_sample': in_f32(lambda x, g, m, p, a: F.grid_sample(x, g, m, p, a)), 'affine_grid': in_f32(lambda t, s, a: F.affine_grid(t, s, a)),
     'im2col': lambda x, k, d, p, s: F.unfold(x, two(k, 1), two(d, 1), two(p, 0), two(s, 1)), 'col2im': lambda x, o, k, d, p, s: F.fold(x, o, two(k, 1), two(d, 1), two(p, 0), two(s, 1)),
     'max_unpool2d': aten.max_unpool2d, 'lp_pool2d': in_f32(lambda x, n, k, s, c: F.lp_pool2d(x, n, two(k, 1), list(s) or None, c)),
-    'roi_align': regions, '_roi_align': lambda x, b, i, *a: regions(x, torch.cat([i.to(b.dtype)[:, None], b], 1), *a), 'deform_conv2d': deformed, 'nms': suppressed,
+    'roi_align': regions, '_roi_align': lambda x, b, i, *a: regions(x, torch.cat([i.to(b.dtype)[:, None], b], 1), *a), 'deform_conv2d': deformed, 'nms': suppressed, '_nms_each': suppressed_each,
     'fft_fft': pairs(torch.fft.fft), 'fft_ifft': pairs(torch.fft.ifft), 'fft_rfft': pairs(torch.fft.rfft), 'fft_irfft': pairs(torch.fft.irfft), 'stft': stft,
     'upsample_linear1d': lambda x, s, a: F.interpolate(x, s, mode='linear', align_corners=a),
     'upsample_bilinear2d': lambda x, s, a: F.interpolate(x, s, mode='bilinear', align_corners=a),
@@ -1252,7 +1265,12 @@ for d in FLOATS:
     box = [0, 0, 4, 4, 1, 1, 5, 5, 0, 0, 4, 3, 8, 8, 9, 10, 0.5, 0, 4, 4, 8, 8, 9, 9]
     for o in (0.5, 0.25, 0.75, 0.0, 1.0):
         sample('nms', T(d, [6, 4], box), T(d, [6], [0.5, 0.75, 0.5, 0.25, 1.0, 0.125]), o)
+    sample('_nms_each', T(d, [1, 6, 4], box), T(d, [1, 2, 6], [0.5, 0.75, 0.5, 0.25, 1.0, 0.125, 1.0, 0.25, 0.75, 0.5, 0.125, 0.5]), 2, 0.5, 0.125)
+    sample('_nms_each', T(d, [2, 3, 4], box), T(d, [2, 1, 3], [0.5, 0.75, 0.5, 0.25, 1.0, 0.125]), 9, 0.25, -1.0)
 sample('nms', T('f32', [0, 4], '0'), T('f32', [0], '0'), 0.5)
+sample('_nms_each', T('f32', [2, 0, 4], '0'), T('f32', [2, 3, 0], '0'), 3, 0.5, 0.0)
+sample('_nms_each', T('f32', [2, 3, 4], 'n0'), T('f32', [2, 2, 3], 'n0'), 0, 0.5, 0.0)
+sample('_nms_each', T('f32', [2, 3, 4], 'n0'), T('f32', [1, 2, 3], 'n0'), 3, 0.5, 0.0)
 sample('nms', T('f32', [3, 5], 'n0'), T('f32', [3], 'n0'), 0.5)
 sample('nms', T('f32', [3, 4], 'n0'), T('f32', [2], 'n0'), 0.5)
 for d in FLOATS:

@@ -89,7 +89,7 @@ static const struct {
      "values or gradients jump where a place meets an element: tests/unit/test_gradcheck.c"},
     {" lp_pool2d ", "a root whose gradient has no bound near zero: tests/unit/test_gradcheck.c"},
     {" max_unpool2d ", "which of several elements at one place stays is not told"},
-    {" nms ", "which boxes stay changes with a bit of a score"},
+    {" nms _nms_each ", "which boxes stay changes with a bit of a score"},
     {" _one_hot_all ", "one_hot calls it where no number of classes is given"},
     {" cond scan while_loop ", "call functions: tests/capture/test_control.c nests them at random"},
     {" _local_scalar_dense _check_range ",

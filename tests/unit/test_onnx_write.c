@@ -16,6 +16,7 @@ static const struct {
     {"masked_select|", "graph Sample is not functional: masked_select"},
     {"unique|", "graph Sample is not functional: unique"},
     {"nms|", "graph Sample is not functional: nms"},
+    {"_nms_each|", "graph Sample is not functional: _nms_each"},
     {"_rnn_layer_backward|", "ONNX: operator _rnn_layer_backward cannot be written: ONNX has no"},
 };
 
