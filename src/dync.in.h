@@ -100,6 +100,7 @@ DYNC__PLAIN
 #include "tensor/tensor.c"
 #include "tensor/storage.c"
 #include "tensor/alive.c"
+#include "tensor/copy.c"
 #include "tensor/watch.c"
 #include "tensor/dlpack.c"
 #include "tensor/scope.c"

@@ -60,6 +60,14 @@ DYNC__FN void dync__aot_saved_destroy(void *state)
 }
 
 /* ---- gradients through the backward graph ---------------------------------------------------- */
+/* Large, and not along its last dimension: an operator copies it by blocks. */
+static bool dync__aot_is_crossed(const dync__tensor *grad)
+{
+    int d = grad->lay.ndim - 1;
+    while (d >= 0 && grad->lay.shape[d] == 1) d--;
+    return d >= 0 && grad->lay.stride[d] > 1 && grad->numel >= DYNC__CROSSED_COPY;
+}
+
 /* Tangent i in the form that backward was compiled for: dense, row major; zeros where none arrived.
  * Placeholders come first: what is saved, then tangents. */
 static dync__tensor *dync__aot_tangent(const dync__aot_code *c, const dync__aot_part *p, int i,
@@ -72,7 +80,7 @@ static dync__tensor *dync__aot_tangent(const dync__aot_code *c, const dync__aot_
     }
     dync__arg arg = dync__arg_t(grad);
     dync__tensor *dense = NULL;
-    if (grad && !dync__device_is(grad->device, DYNC__DEV_HOST))
+    if (grad && (!dync__device_is(grad->device, DYNC__DEV_HOST) || dync__aot_is_crossed(grad)))
         return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
     if (grad) return dync__contiguous_copy(grad);
     dync__layout lay = info->lay;

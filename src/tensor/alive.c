@@ -139,25 +139,6 @@ DYNC__OFTEN DYNC__FN void dync__unref(dync__tensor *t)
         dync__tensor_free(t);
 }
 
-/* Row-major copy of the elements: dst advances by one element, src by the layout. */
-static void dync__tensor_copy_elements(char *dst, const char *src, const dync__layout *lay,
-                                       size_t bytes)
-{
-    int64_t index[DYNC_MAX_DIMS] = {0}, n = 1, inner = lay->ndim ? lay->shape[lay->ndim - 1] : 1;
-    int64_t step = lay->ndim ? lay->stride[lay->ndim - 1] : 1, at = 0;
-    for (int i = 0; i + 1 < lay->ndim; i++) n *= lay->shape[i];
-    for (int64_t row = 0; row < n; row++) {
-        for (int64_t k = 0; k < inner; k++, dst += bytes)
-            memcpy(dst, src + (at + k * step) * (int64_t)bytes, bytes);
-        for (int i = lay->ndim - 2; i >= 0; i--) {
-            at += lay->stride[i];
-            if (++index[i] < lay->shape[i]) break;
-            at -= lay->stride[i] * lay->shape[i];
-            index[i] = 0;
-        }
-    }
-}
-
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *t)
 {
     dync__storage *s = t->storage;
@@ -169,41 +150,6 @@ DYNC__FN dync_status dync__tensor_zero(dync__tensor *t)
                              : DYNC_ERR_MEMORY;
     dync__free(zeros, s->size_bytes);
     return status;
-}
-
-/* A tensor of a device: its whole storage comes over, then the elements are picked here. */
-static dync__tensor *dync__tensor_copy_from_device(const dync__tensor *t)
-{
-    size_t n = t->storage->size_bytes;
-    dync__storage *host = dync__storage_new(DYNC_CPU, n);
-    if (!host) return NULL;
-    if (dync__device_copy(DYNC_CPU, host->data, t->device, t->storage->data, n) != DYNC_OK) {
-        dync__storage_unref(host);
-        return NULL;
-    }
-    dync__tensor *all = dync__tensor_new(host, t->dtype, &t->lay),
-                 *copy = all ? dync__contiguous_copy(all) : NULL;
-    dync__unref(all);
-    return copy;
-}
-
-/* A new tensor on the CPU with the elements in row-major order. NULL: no memory, or there is no
- * data. */
-DYNC__FN dync__tensor *dync__contiguous_copy(const dync__tensor *t)
-{
-    dync__layout lay;
-    if (t->flags & DYNC__T_FAKE || t->device == DYNC_META)
-        return dync__fail(DYNC_ERR_DATA_PTR, "the data of a tensor that has none are read"), NULL;
-    if (t->device != DYNC_CPU) return dync__tensor_copy_from_device(t);
-    if (dync__layout_contiguous(&lay, t->lay.ndim, t->lay.shape) != DYNC_OK) return NULL;
-    dync__tensor *copy = dync__tensor_empty(t->dtype, DYNC_CPU, &lay);
-    if (!copy || t->numel == 0) return copy;
-    size_t bytes = dync__dtype_info(t->dtype)->bytes;
-    if (dync__layout_is_contiguous(&t->lay))
-        memcpy(copy->storage->data, dync__tensor_data(t), (size_t)t->numel * bytes);
-    else
-        dync__tensor_copy_elements(copy->storage->data, dync__tensor_data(t), &t->lay, bytes);
-    return copy;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

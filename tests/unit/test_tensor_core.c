@@ -158,6 +158,49 @@ TEST(copies_of_strided_tensors)
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
+/* Expanded, permuted, sliced, with dimensions of one element: element by element. */
+TEST(copies_of_random_layouts)
+{
+    static const dync_dtype dtypes[] = {DYNC_U8, DYNC_F16, DYNC_F32, DYNC_I64};
+    for (int turn = 0; turn < test_count(600); turn++) {
+        dync_dtype dtype = dtypes[turn % 4];
+        size_t bytes = dync__dtype_info(dtype)->bytes;
+        dync__layout lay = {.ndim = test_random_int(0, 5)};
+        int order[DYNC_MAX_DIMS];
+        int64_t next = 1, numel = 1;
+        for (int d = 0; d < lay.ndim; d++) order[d] = d;
+        for (int d = lay.ndim - 1; d > 0; d--) {
+            int j = turn % 3 ? d : test_random_int(0, d), was = order[d];
+            order[d] = order[j];
+            order[j] = was;
+        }
+        for (int i = lay.ndim - 1; i >= 0; i--) {
+            int d = order[i];
+            lay.shape[d] = test_random() % 5 ? test_random_int(1, 7) : 1;
+            lay.stride[d] = test_random() % 4 ? next : 0;
+            if (lay.stride[d]) next *= lay.shape[d] * (test_random() % 5 ? 1 : 2);
+            numel *= lay.shape[d];
+        }
+        dync__storage *s = dync__storage_new(DYNC_CPU, (size_t)next * bytes);
+        REQUIRE(s);
+        for (size_t i = 0; i < (size_t)next * bytes; i++)
+            ((uint8_t *)s->data)[i] = (uint8_t)test_random();
+        dync__tensor *t = dync__tensor_new(s, dtype, &lay), *copy = dync__contiguous_copy(t);
+        REQUIRE(t && copy);
+        bool same = true;
+        for (int64_t e = 0; e < numel; e++) {
+            int64_t at = 0, left = e;
+            for (int d = lay.ndim - 1; d >= 0; left /= lay.shape[d--])
+                at += left % lay.shape[d] * lay.stride[d];
+            same &= memcmp((char *)copy->storage->data + (size_t)e * bytes,
+                           (char *)s->data + (size_t)at * bytes, bytes) == 0;
+        }
+        EXPECT(same);
+        dync__unref(copy);
+        dync__unref(t);
+    }
+}
+
 TEST(scopes_release)
 {
     dync_tensor *outer = give(3);
