@@ -3419,21 +3419,21 @@ static void dync__ptx_wrap(const dync__ptx_op *o)
 
 /* ---- random numbers: Philox4x32-10, words in %ph0 .. %ph3 of the block ----------------------- */
 
-static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
+/* at: the block; kind: of the blocks */
+static void dync__ptx_philox(dync__ptx *p, const char *at, int kind, char w[4][40])
 {
     char key[2][40], high[2][40], low[2][40];
-    const char *wide = dync__ptx_temp(p, "b64"), *number_of = dync__ptx_temp(p, "b64");
+    const char *wide = dync__ptx_temp(p, "b64");
     dync__str_add(&p->body, "    // Philox4x32-10\n");
-    dync__ptx_line(p, "add.s64 %s, %s, %%draw", number_of, number);
     for (int i = 0; i < 4; i++) dync__format(w[i], 40, "%s", dync__ptx_temp(p, "b32"));
     for (int i = 0; i < 2; i++) {
         dync__format(key[i], 40, "%s", dync__ptx_temp(p, "b32"));
         dync__format(high[i], 40, "%s", dync__ptx_temp(p, "b32"));
         dync__format(low[i], 40, "%s", dync__ptx_temp(p, "b32"));
     }
-    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", w[0], w[1], number_of);
+    dync__ptx_line(p, "mov.b64 {%s, %s}, %s", w[0], w[1], at);
     dync__ptx_line(p, "mov.b64 {%s, %s}, %%seed", key[0], key[1]);
-    dync__ptx_line(p, "mov.b32 %s, 0", w[2]);
+    dync__ptx_line(p, "mov.b32 %s, %d", w[2], kind);
     dync__ptx_line(p, "mov.b32 %s, 0", w[3]);
     for (int round = 0; round < 10; round++) {
         dync__ptx_line(p, "mul.wide.u32 %s, %s, 0xd2511f53", wide, w[0]);
@@ -3451,17 +3451,50 @@ static void dync__ptx_philox(dync__ptx *p, const char *number, char w[4][40])
     }
 }
 
+/* A word of the block that a group's four numbers share: base.h. */
+static void dync__ptx_word(const dync__ptx_op *o, const char *number)
+{
+    dync__ptx *p = o->p;
+    char w[4][40];
+    int kind = (int)o->in->imm.i, names = p->next_name;
+    const char *at = dync__ptx_temp(p, "b64"), *low = dync__ptx_temp(p, "b64");
+    dync__ptx_line(p, "shr.u64 %s, %s, 5", at, number);
+    dync__ptx_line(p, "shl.b64 %s, %s, 3", at, at);
+    dync__ptx_line(p, "and.b64 %s, %s, 7", low, number);
+    dync__ptx_line(p, "or.b64 %s, %s, %s", at, at, low);
+    dync__ptx_philox(p, at, dync__draw_block(kind), w);
+    p->next_name = names; /* w has its own */
+    const char *n = dync__ptx_temp(p, "b32"), *own = dync__ptx_temp(p, "b32"),
+               *later = dync__ptx_temp(p, "pred"), *odd = dync__ptx_temp(p, "pred");
+    dync__ptx_line(p, "cvt.u32.u64 %s, %s", n, number);
+    dync__ptx_line(p, "and.b32 %s, %s, 16", own, n);
+    dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", later, own);
+    dync__ptx_line(p, "and.b32 %s, %s, 8", own, n);
+    for (int i = 0; i < 2; i++)
+        dync__ptx_line(p, "selp.b32 %s, %s, %s, %s", w[i], w[2 + i], w[i], later);
+    if (kind == DYNC__DRAW_UNIFORM) {
+        dync__ptx_line(p, "setp.ne.u32 %s, %s, 0", odd, own);
+        dync__ptx_line(p, "selp.b32 %s, %s, %s, %s", o->to, w[1], w[0], odd);
+    } else if (kind == DYNC__DRAW_FIRST) {
+        dync__ptx_line(p, "mov.b32 %s, %s", o->to, w[0]);
+    } else {
+        dync__ptx_line(p, "shl.b32 %s, %s, 27", own, own);
+        dync__ptx_line(p, "sub.s32 %s, %s, %s", o->to, w[1], own);
+    }
+}
+
 static void dync__ptx_random(const dync__ptx_op *o)
 {
     dync__ptx *p = o->p;
     char w[4][40];
-    dync__ptx_philox(p, dync__ptx_in_reg(p, o->in->arg[0], o->lane), w);
-    if (o->in->type == DYNC_F32 && o->in->imm.i == 0) {
-        dync__ptx_line(p, "shr.u32 %s, %s, 8", w[0], w[0]);
-        dync__ptx_line(p, "cvt.rn.f32.u32 %s, %s", o->to, w[0]);
-        dync__ptx_line(p, "mul.rn.f32 %s, %s, 0f33800000", o->to, o->to);
+    const char *number = dync__ptx_temp(p, "b64");
+    dync__ptx_line(p, "add.s64 %s, %s, %%draw", number,
+                   dync__ptx_in_reg(p, o->in->arg[0], o->lane));
+    if (o->in->type == DYNC_I32) {
+        dync__ptx_word(o, number);
         return;
     }
+    dync__ptx_philox(p, number, 0, w);
     const char *wide = dync__ptx_temp(p, "b64");
     int first = (int)o->in->imm.i;
     dync__ptx_line(p, "mov.b64 %s, {%s, %s}", wide, w[first], w[first + 1]);

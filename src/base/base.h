@@ -7,13 +7,23 @@
 #include "system.h"
 
 /* ---- Philox4x32-10 (rng.c), Salmon et al., SC 2011. Counter-based: value i of a stream needs no
- * state. Key = seed, counter =
- * index: one block per number, so the kinds below never share bits. uniform_f32 = (out[0] >> 8) *
- * 2^-24, uniform_f64 = ((out[1]:out[0]) >> 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v)
- * in double, u and v the doubles of out[0,1], out[2,3] (loop/expand.c). */
+ * state; key = seed. docs/decisions/random-numbers.md.
+ * Numbers of 32 bits use whole blocks: of 32 numbers, number 8 w + j (j < 8) has word w of block j
+ * of their eight; a normal one needs the words of its pair, w & 2 and w | 1. Block b has counter
+ * {b, 1, 0} for uniform numbers and {b, 2, 0} for normal ones. uniform_f32 = (word >> 8) * 2^-24.
+ * Numbers of 64 bits have a block each, counter {index, 0, 0}: uniform_f64 = ((out[1]:out[0]) >>
+ * 11) * 2^-53, normal = sqrt(-2 log(1 - u)) * cos(2 pi v) in double, u and v the doubles of
+ * out[0,1], out[2,3]. Normal ones of either width: loop/expand.c. */
+enum { DYNC__DRAW_UNIFORM, DYNC__DRAW_NORMAL, DYNC__DRAW_SECOND, DYNC__DRAW_FIRST };
 DYNC__FN void dync__philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 /* counter {offset, 0}, key seed */
 DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4]);
+/* dync__draw_block: of which blocks. */
+DYNC__INLINE int dync__draw_block(int kind) { return kind == DYNC__DRAW_UNIFORM ? 1 : 2; }
+/* 32 bits of number `index`. UNIFORM: its own word; FIRST: that of the even one of its pair;
+ * SECOND: that of the odd one, less a quarter turn (2^30) for the odd one itself: the other one's
+ * sine. */
+DYNC__FN uint32_t dync__rng_word(uint64_t seed, uint64_t index, int kind);
 DYNC__FN float dync__rng_uniform_f32(uint64_t seed, uint64_t index); /* [0, 1), 24 bits */
 /* [0, 1), 53 bits; which 0: out[0,1], 1: out[2,3] */
 DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which);

@@ -32,11 +32,23 @@ DYNC__FN void dync__philox(uint64_t seed, uint64_t offset, uint32_t out[4])
     dync__philox_block(counter, key, out);
 }
 
+DYNC__FN uint32_t dync__rng_word(uint64_t seed, uint64_t index, int kind)
+{
+    uint64_t block = index >> 5 << 3 | (index & 7);
+    uint32_t counter[4] = {(uint32_t)block, (uint32_t)(block >> 32),
+                           (uint32_t)dync__draw_block(kind), 0},
+             key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)}, out[4];
+    int own = (int)(index >> 3 & 3);
+    dync__philox_block(counter, key, out);
+    if (kind == DYNC__DRAW_UNIFORM) return out[own];
+    if (kind == DYNC__DRAW_FIRST) return out[own & 2];
+    return out[own | 1] - ((uint32_t)(own & 1) << 30);
+}
+
 DYNC__FN float dync__rng_uniform_f32(uint64_t seed, uint64_t index)
 {
-    uint32_t r[4];
-    dync__philox(seed, index, r);
-    return (float)(r[0] >> 8) * (1.0f / 16777216.0f);
+    uint32_t word = dync__rng_word(seed, index, DYNC__DRAW_UNIFORM);
+    return (float)(word >> 8) * (1.0f / 16777216.0f);
 }
 
 DYNC__FN double dync__rng_uniform_f64(uint64_t seed, uint64_t index, int which)

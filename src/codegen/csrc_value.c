@@ -120,9 +120,11 @@ DYNC__FN void dync__csrc_value(dync__csrc *c, const dync__inst *in)
         break;
     case DYNC__P_random:
         dync__csrc_expand(c, in, in->type,
-                          in->type == DYNC_F32 ? "#_uniform32(r, $a)"
-                          : in->imm.i == 2     ? "#_uniform64(r, $a, 2)"
-                                               : "#_uniform64(r, $a, 0)");
+                          in->type == DYNC_F64
+                              ? (in->imm.i ? "#_uniform64(r, $a, 2)" : "#_uniform64(r, $a, 0)")
+                          : in->imm.i == DYNC__DRAW_UNIFORM ? "#_word(r, $a, 0)"
+                          : in->imm.i == DYNC__DRAW_SECOND  ? "#_word(r, $a, 2)"
+                                                            : "#_word(r, $a, 3)");
         break;
     case DYNC__P_cast: dync__csrc_cast(c, in); break;
     case DYNC__P_wrap: dync__csrc_wrap(c, in); break;

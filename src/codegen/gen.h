@@ -34,7 +34,8 @@ typedef struct dync__gen_stream {
     /* nontemporal: whole vectors by non-temporal stores; transposed: dense by way of a tile
      * (jit.h) */
     uint8_t kind, lane, bytes, nontemporal, transposed;
-    int8_t gpr; /* where the phase being emitted has its address; -1 */
+    bool by_one; /* indices that go up by 1 along the lanes */
+    int8_t gpr;  /* where the phase being emitted has its address; -1 */
     /* else where in the frame; -1: in the argument block; of a transposed stream of a square
      * kernel, where its square is */
     int32_t pointer;
@@ -140,7 +141,8 @@ typedef struct dync__gen {
     dync__gen_cone cone[DYNC__GEN_CONES];
     /* cone_now: the one at hand, or -1; the rest in the frame */
     int32_t cone_now, saved_regs, cone_areas;
-    /* by instruction: of a constant, or where a draw lies in the frame; -1 not there yet */
+    /* by instruction: of a constant; in the frame, where a draw lies, or what was drawn for an
+     * index (gen_random.c); -1 not there yet */
     int32_t *pool_at;
     /* the list being emitted */
     int U;
@@ -159,6 +161,9 @@ typedef struct dync__gen {
     /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
     int32_t top;
     bool late;
+    /* by instruction: a draw that takes its numbers from a pool; an index that only such ones read,
+     * which has no lanes */
+    uint8_t *pooled;
     /* by instruction: one number for all lanes, by which alone lines are found: made for one
      * vector, of lanes as many as there is room for */
     uint8_t *leads;
@@ -192,14 +197,23 @@ DYNC__INLINE int dync__gen_root(const dync__gen *g, int i)
     while (dync__gen_inst(g, i)->prim == DYNC__P_bitcast) i = dync__gen_inst(g, i)->arg[0];
     return i;
 }
-/* Operands as lists see them: a select with a cone has the cone's input for its first choice. */
+/* Operands as lists see them: a select with a cone has the cone's input for its first choice, a
+ * draw from a pool none. */
 DYNC__INLINE int dync__gen_args(const dync__gen *g, int i, int32_t out[DYNC__GEN_ARGS])
 {
+    if (g->pooled[i]) return 0;
     int n = dync__lp_operands(g->b, i, out), at = g->cone_of[i];
     const dync__gen_cone *c = at >= 0 && at < DYNC__GEN_CONES ? &g->cone[at] : NULL;
     if (c) out[1] = c->input[0];
     for (int k = 1; c && k < c->n_inputs; k++) out[n++] = c->input[k];
     return n;
+}
+/* The index whose pool draw i takes from; -1: it takes its numbers lane by lane. */
+DYNC__INLINE int dync__gen_pool_of(const dync__gen *g, int i)
+{
+    return g->pooled[i] && dync__gen_inst(g, i)->prim == DYNC__P_random
+               ? dync__gen_inst(g, i)->arg[0]
+               : -1;
 }
 DYNC__INLINE int32_t dync__gen_record(const dync__gen *g, int stream, int word)
 {
@@ -371,7 +385,7 @@ DYNC__FN void dync__gen_column_phase(dync__gen *, int phase);
 /* ---- gen_kernel.c ---------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);
 /* ---- gen_random.c ---------------------------------------------------------------------------- */
-DYNC__FN void dync__gen_divide(dync__gen *g, int i);
+enum { DYNC__DRAW_REGS = 12 }; /* of a draw that takes a block for each number */
 DYNC__FN void dync__gen_uniform(dync__gen *g, int i);
 #endif
 #endif

@@ -26,8 +26,9 @@ static bool dync__cone_may(const dync__gen *g, int i, int list)
     /* takes T2 */
     bool divides = (in->prim == DYNC__P_div || in->prim == DYNC__P_rem) &&
                    !dync__gen_type_float(in->type);
-    return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides && !b->keep[i] &&
-           dync__lp_list(b, i) == list && g->cone_of[i] < 0;
+    return in->prim != DYNC__P_const_ && dync__prim_is_pure(in->prim) && !divides &&
+           in->prim != DYNC__P_random && !b->keep[i] && dync__lp_list(b, i) == list &&
+           g->cone_of[i] < 0;
 }
 
 /* v is one of its inputs; false: there are too many. */

@@ -180,6 +180,16 @@ static void dync__gen_inner_end(dync__gen *g, int32_t counts, int top)
     }
 }
 
+/* Is there a draw that takes a block for each number? */
+static bool dync__gen_draws_alone(const dync__gen *g)
+{
+    const dync__gen_list *l = &g->list[g->cur];
+    bool any = false;
+    for (int p = 0; p < l->n && !any; p++)
+        any = dync__gen_inst(g, l->at[p])->prim == DYNC__P_random && !g->pooled[l->at[p]];
+    return any;
+}
+
 /* The most used constants and row values into the registers that are left. */
 DYNC__FN void dync__gen_hoist(dync__gen *g)
 {
@@ -189,7 +199,9 @@ DYNC__FN void dync__gen_hoist(dync__gen *g)
     int32_t arg[DYNC__GEN_ARGS],
         *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
     int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__gen_pressure(g, g->cur) -
-               (g->b->has_scan ? 7 : 2);
+               (g->b->has_scan             ? 7
+                : dync__gen_draws_alone(g) ? DYNC__DRAW_REGS
+                                           : 2);
     if (!count) {
         g->a.failed = true;
         return;

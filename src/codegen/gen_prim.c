@@ -251,7 +251,35 @@ static void dync__gen_select(dync__gen *g, int i)
     DYNC__A(&g->a, SELECT, .v = v, .to = dync__gen_def(g, i), .x = y, .y = x, .z = m);
 }
 
-/* ---- integer division, random numbers -------------------------------------------------------- */
+/* ---- integer division ------------------------------------------------------------------------ */
+
+/* Lane by lane in 64 bits: x / 0 and x % 0 are 0, x / -1 wraps. */
+static void dync__gen_divide(dync__gen *g, int i)
+{
+    const dync__inst *in = dync__gen_inst(g, i);
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, in->type);
+    int x = dync__gen_src(g, in->arg[0]), y = dync__gen_src(g, in->arg[1]),
+        size = dync__gen_type_wide(in->type) ? 8 : 4;
+    int lane = dync__a_label(a);
+    dync__place left = dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1, g->stage);
+    DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(g->stage));
+    DYNC__A(a, STORE, .v = v, .x = y, .y = dync__gen_at(g->stage2));
+    DYNC__A(a, PUT, .x = DYNC__G_END, .y = dync__gen_at(g->stage2 + 64));
+    DYNC__A(a, SET, .to = DYNC__G_T2, .n = 0);
+    DYNC__A(a, LABEL, .label = lane);
+    DYNC__A(a, GET_AS, .v = v, .to = DYNC__G_T0, .y = left);
+    DYNC__A(a, GET_AS, .v = v, .to = DYNC__G_T1,
+            .y = dync__a_index(DYNC__G_FRAME, DYNC__G_T2, 1, g->stage2));
+    DYNC__A(a, DIVIDE, .op = in->prim);
+    DYNC__A(a, PUT_AS, .v = v, .x = DYNC__G_T0, .y = left);
+    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T2), .n = size);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LT, .y = dync__a_reg(DYNC__G_T2), .n = g->V * size,
+            .label = lane);
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = dync__gen_at(g->stage2 + 64));
+    dync__gen_release(g);
+    DYNC__A(a, LOAD, .v = v, .to = dync__gen_def(g, i), .y = dync__gen_at(g->stage));
+}
 
 /* ---- the table ------------------------------------------------------------------------------- */
 

@@ -28,8 +28,11 @@ DYNC__FN bool dync__gen_alloc_values(dync__gen *g, dync__arena *arena, int count
     g->val = dync__arena_alloc(arena, n * DYNC__GEN_UNROLL * sizeof *g->val);
     g->hoist = dync__arena_alloc(arena, n);
     g->leads = dync__arena_alloc(arena, n);
+    g->pooled = dync__arena_alloc(arena, n);
     g->list = dync__arena_alloc(arena, (size_t)(g->n_lists + DYNC__GEN_CONES) * sizeof *g->list);
-    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->list) return false;
+    if (!ints || !g->scan || !g->val || !g->hoist || !g->leads || !g->pooled || !g->list)
+        return false;
+    memset(g->pooled, 0, n);
     g->stream_of = ints;
     g->keep_stream = ints + n;
     g->slot = ints + 2 * n;

@@ -184,7 +184,7 @@ DYNC__FN dync__tile dync__ib_tile(dync__ib *b, int i, int n, dync__ib_operand *o
     int type = dync__lp_inst(&b->p, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
     if (n == 1 || in->prim == DYNC__P_select) dync__ib_make_vector(b, &o[0], level, phase);
     switch (in->prim) {
-    case DYNC__P_random: return dync__tile_uniform(in->type, in->imm.i == 2);
+    case DYNC__P_random: return dync__tile_random(in->type, (int)in->imm.i);
     case DYNC__P_cast: return dync__tile_cast(b->isa, type, in->type);
     case DYNC__P_wrap: return dync__tile_wrap(b->isa, (int)in->imm.i);
     default:

@@ -143,21 +143,24 @@ DYNC__TILE_CODE DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, i
 }
 
 /* Philox4x32-10 on many lanes, as base/rng.c has it for one: a holds the numbers' indices, b
- * {seed, offset}. op: 0 F32, 1 F64, 2 another F64 (without F64 of F32, 1 as 0). */
+ * {seed, offset}. op: words of kind DYNC__DRAW_* (I32), 4 a uniform F64, 6 another one. */
 DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
 {
     const int64_t *x = a_;
     const uint64_t seed = *(const uint64_t *)b_, offset = ((const uint64_t *)b_)[1];
-    uint32_t c[4][DYNC__TILE_LANES];
-    const uint32_t *low = c[op == 2 ? 2 : 0], *high = c[op == 2 ? 3 : 1];
-    float *f = d_;
+    uint32_t c[4][DYNC__TILE_LANES], own[DYNC__TILE_LANES], *word = d_;
+    const uint32_t *low = c[op & 2], *high = c[(op & 2) + 1],
+                   block = op >= 4 ? 0 : (uint32_t)dync__draw_block(op),
+                   mask = op == DYNC__DRAW_UNIFORM ? 3 : 2, odd = op == DYNC__DRAW_SECOND;
     double *d = d_;
     (void)c_, (void)scalars;
     for (; n > 0; n--, x += DYNC__TILE_LANES) {
         uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
         for (int i = 0; i < DYNC__TILE_LANES; i++) {
             uint64_t at = offset + (uint64_t)x[i];
-            c[0][i] = (uint32_t)at, c[1][i] = (uint32_t)(at >> 32), c[2][i] = c[3][i] = 0;
+            own[i] = (uint32_t)at >> 3;
+            if (block) at = (at >> 2 & ~(uint64_t)7) | (at & 7);
+            c[0][i] = (uint32_t)at, c[1][i] = (uint32_t)(at >> 32), c[2][i] = block, c[3][i] = 0;
         }
         for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u)
             for (int i = 0; i < DYNC__TILE_LANES; i++) {
@@ -165,9 +168,9 @@ DYNC__TILE_HEAD(DYNC__TILE_CODE, dync__tile_philox)
                 c[0][i] = (uint32_t)(m1 >> 32) ^ c[1][i] ^ k0, c[1][i] = (uint32_t)m1;
                 c[2][i] = (uint32_t)(m0 >> 32) ^ c[3][i] ^ k1, c[3][i] = (uint32_t)m0;
             }
-        for (int i = 0; i < DYNC__TILE_LANES && (DYNC__F64_NONE || op == 0); i++)
-            *f++ = (float)(int32_t)(low[i] >> 8) * (1.0f / 16777216.0f);
-        for (int i = 0; i < DYNC__TILE_LANES && !DYNC__F64_NONE && op != 0; i++)
+        for (int i = 0; i < DYNC__TILE_LANES && block; i++)
+            *word++ = c[(own[i] & mask) | odd][i] - ((own[i] & odd) << 30);
+        for (int i = 0; i < DYNC__TILE_LANES && !DYNC__F64_NONE && !block; i++)
             *d++ = (double)(int64_t)(((uint64_t)high[i] << 32 | low[i]) >> 11) *
                    (1.0 / 9007199254740992.0);
     }
@@ -246,9 +249,9 @@ DYNC__FN dync__tile dync__tile_wrap(int isa, int storage)
     return dync__tile_convert(isa, DYNC__TILE_WRAP, storage);
 }
 
-DYNC__FN dync__tile dync__tile_uniform(int type, bool second)
+DYNC__FN dync__tile dync__tile_random(int type, int kind)
 {
-    int op = type != DYNC__REAL ? 0 : second ? 2 : 1;
+    int op = type == DYNC_I32 ? kind : 4 + kind;
     return dync__tile_make(dync__tile_philox, op, dync__tile_bytes(type), 8, 0, 0);
 }
 

@@ -37,6 +37,6 @@ DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile dync__tile_wrap(int isa, int storage);
-/* a: I64 numbers of draws; b: uint64_t {seed, offset}; second: another F64 of the same draw */
-DYNC__FN dync__tile dync__tile_uniform(int type, bool second);
+/* a: I64 numbers of draws; b: uint64_t {seed, offset}; kind: DYNC__DRAW_* */
+DYNC__FN dync__tile dync__tile_random(int type, int kind);
 #endif

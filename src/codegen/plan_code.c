@@ -227,19 +227,20 @@ DYNC__FN void dync__jb_key(const dync__jb *j, dync__str *key)
         row.keep = b->keep[i];
         row.clamp = b->clamp[i];
         if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_reduce || in->prim == DYNC__P_wrap ||
-            in->prim == DYNC__P_select)
+            in->prim == DYNC__P_select || in->prim == DYNC__P_random)
             memcpy(&row.imm, &in->imm, sizeof row.imm);
         dync__str_addn(key, (const char *)&row, sizeof row);
     }
     for (int s = 0; s < g->stream.n; s++) {
         const dync__gen_stream *st = &g->stream.at[s];
         const dync__buf *buf = st->buf >= 0 ? &b->k->buf.at[st->buf] : NULL;
-        uint8_t row[7] = {st->kind,
+        uint8_t row[8] = {st->kind,
                           st->lane,
                           st->bytes,
                           buf ? buf->dtype : 0,
                           buf ? buf->mode : 0,
                           st->nontemporal,
+                          st->by_one,
                           g->square && st->transposed};
         dync__str_addn(key, (const char *)row, sizeof row);
     }
@@ -283,10 +284,13 @@ DYNC__FN void dync__jb_width(dync__jb *j)
 {
     dync__gen *g = j->g;
     dync__jb_find_leads(j);
-    for (int i = 0; i < j->b->k->inst.n; i++)
-        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__GEN_CONES &&
-                   dync__gen_type_wide(dync__lp_inst(j->b, i)->type) &&
-                   dync__lp_inst(j->b, i)->prim != DYNC__P_const_ && !g->leads[i];
+    for (int i = 0; i < j->b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(j->b, i);
+        bool draws = in->prim == DYNC__P_random, /* 32 bits lane by lane in 64 */
+            wide = (draws ? 1 : dync__gen_type_wide(in->type)) && !g->pooled[i] && !g->leads[i];
+        g->wide |= j->b->needed[i] && g->cone_of[i] < DYNC__GEN_CONES && wide &&
+                   in->prim != DYNC__P_const_;
+    }
     g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
     g->n_regs = g->a.t->n_vectors;
     dync__jb_halves(j);

@@ -85,7 +85,8 @@ static int dync__jb_want(const dync__jb *j, const dync__jb_parts *t, int l)
 
 static bool dync__jb_note(dync__jb *j, int l, int i)
 {
-    return !dync__jb_is_code(j->b, i) || j->g->cone_of[i] >= DYNC__GEN_CONES ||
+    bool drawn_alone = j->g->pooled[i] && dync__lp_inst(j->b, i)->prim == DYNC__P_index;
+    return !dync__jb_is_code(j->b, i) || j->g->cone_of[i] >= DYNC__GEN_CONES || drawn_alone ||
            dync__avec_push(j->b->arena, &j->g->list[l], i);
 }
 
@@ -139,6 +140,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     s.lane = j->lane_loop < 0 || dync__sz_eq(stride, 1) ? DYNC__GL_DENSE
              : dync__sz_eq(stride, 0)                   ? DYNC__GL_SAME
                                                         : DYNC__GL_STRIDED;
+    s.by_one = kind == DYNC__GS_INDEX && j->lane_loop >= 0 && s.lane == DYNC__GL_DENSE;
     if (kind == DYNC__GS_INDEX && s.lane == DYNC__GL_DENSE) s.lane = DYNC__GL_STRIDED;
     if (kind == DYNC__GS_MEM && j->blocks)
         s.transposed = (uint8_t)dync__jb_transposes(j, inst, j->rows.loop[0], j->rows.extent[0]);
@@ -156,6 +158,30 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     }
     if (!dync__avec_push(j->b->arena, &g->stream, s)) g->a.failed = true;
     return g->stream.n - 1;
+}
+
+/* Draws of 32 bits whose index goes up by 1 along the lanes take them from its pool. */
+static void dync__jb_pools(dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    dync__gen *g = j->g;
+    int32_t arg[DYNC__GEN_ARGS];
+    for (int i = 0; i < b->k->inst.n; i++) {
+        const dync__inst *in = dync__lp_inst(b, i);
+        if (!b->needed[i] || in->prim != DYNC__P_random || in->type != DYNC_I32) continue;
+        int at = in->arg[0];
+        bool lanes = b->level[i] == 2 || (g->vertical && b->level[i] == 1);
+        g->pooled[i] = lanes && dync__lp_inst(b, at)->prim == DYNC__P_index && !b->keep[at] &&
+                       g->stream.at[g->stream_of[at]].by_one;
+        if (g->pooled[i]) g->stream_of[i] = g->stream_of[at];
+    }
+    for (int i = 0; i < b->k->inst.n; i++) {
+        bool only = b->needed[i] && dync__lp_inst(b, i)->prim == DYNC__P_index && !b->keep[i];
+        for (int q = i + 1; only && q < b->k->inst.n; q++)
+            for (int n = b->needed[q] ? dync__gen_args(g, q, arg) : 0; n > 0; n--)
+                only &= dync__gen_root(g, arg[n - 1]) != i;
+        if (only) g->pooled[i] = 1;
+    }
 }
 
 DYNC__FN void dync__jb_streams(dync__jb *j)
@@ -186,6 +212,7 @@ DYNC__FN void dync__jb_streams(dync__jb *j)
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
         }
     }
+    if (b->k->uses_random) dync__jb_pools(j);
 }
 
 /* Are the arrays larger than caches? Then those only written need not be read first, nor drive out

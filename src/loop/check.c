@@ -75,6 +75,17 @@ static const char *dync__check_bitcast(int from, int to)
     return narrow || wide ? NULL : "bitcast goes between F32 and I32 or F64 and I64";
 }
 
+/* Normal numbers are floats, their two words I32 (F64: two uniform ones). */
+static const char *dync__check_random(const dync__inst *in, int number)
+{
+    bool f = dync__check_is_float(in->type), kind[] = {true, f, in->type != DYNC_F32, !f};
+    if (in->imm.i < 0 || in->imm.i > 3 || !kind[in->imm.i])
+        return "neither uniform nor normal nor a word of that";
+    return number == DYNC_I64 && (f || in->type == DYNC_I32) ? NULL
+                                                             : "expected an I64 number and a float "
+                                                               "or I32 result";
+}
+
 /* t: types of the operands */
 static const char *dync__check_types(const dync__kernel *k, const dync__inst *in, const int *t)
 {
@@ -104,13 +115,7 @@ static const char *dync__check_types(const dync__kernel *k, const dync__inst *in
                                                    : "a scan stands in a "
                                                      "phase and has its "
                                                      "operand's type";
-    case DYNC__P_random:
-        if (in->imm.i < 0 || in->imm.i > 2 || (in->imm.i == 2 && in->type != DYNC__REAL))
-            return "neither uniform nor normal";
-        return t[0] == DYNC_I64 && dync__check_is_float(in->type) ? NULL
-                                                                  : "expected an I64 "
-                                                                    "number and a float "
-                                                                    "result";
+    case DYNC__P_random: return dync__check_random(in, t[0]);
     case DYNC__P_select:
         return t[0] == DYNC_BOOL && t[1] == t[2] && in->type == t[1] ? NULL
                                                                      : "expected BOOL and "

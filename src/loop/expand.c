@@ -5,35 +5,81 @@
  * rows, and a loadx at that offset which still knows the number of its index. What row code gives
  * is made an offset of there, once a row.
  *
- * A draw from the normal distribution (Box and Muller 1958, in F64 where there is any) becomes two
- * uniform ones of the same number, kinds 0 and 2 of `random`, and vecmath's log and cos: the same
- * bits everywhere. It is one primitive until here, as nobody wants to fuse into it. What a store
- * rounds anyway need not be rounded before: operators on f16 and bf16 end so. (GPUs look for the
- * two together.) */
+ * A draw of F32 becomes a word (random.i32) made a float, one from the normal distribution (Box and
+ * Muller 1958) two words or, of F64, two uniform numbers: the same bits everywhere. It is one
+ * primitive until here, as nobody wants to fuse into it. What a store rounds anyway need not be
+ * rounded before: operators on f16 and bf16 end so. (GPUs look for the two together.) */
 #include "../dync.in.h"
 #include "vecmath.h"
 DYNC__COLD
 
-/* sqrt(-2 log(1 - u)) cos(2 pi v) */
+static int dync__expand_word(dync__lb *b, int number, int type, int kind)
+{
+    dync__inst in = dync__inst_make(DYNC__P_random, type, number, -1, -1);
+    in.imm.i = kind;
+    return dync__lb_share(b, &in, false);
+}
+
+/* The upper 24 bits as a number in [0, 1). */
+static int dync__expand_uniform(dync__lb *b, int number)
+{
+    int word = dync__expand_word(b, number, DYNC_I32, DYNC__DRAW_UNIFORM);
+    int upper = dync__m_andi(b, dync__m_shrk(b, word, 8), 0xffffff);
+    return dync__m_mulk(b, dync__lb_cast(b, upper, DYNC_F32), 0x1p-24);
+}
+
+/* log of an F32 in (0, 1] that is no subnormal, to 3e-8 of it beside its rounding. As in
+ * vecmath_log.c: x = 2^e (1 + f), log(1 + f) = f + f^2 Q(f). */
+static int dync__expand_log(dync__lb *b, int x)
+{
+    static const double q[] = {-0x1.fffffap-2, 0x1.5556f4p-2, -0x1.00049ap-2, 0x1.98d2bap-3,
+                               -0x1.535d2p-3,  0x1.31854cp-3, -0x1.25053p-3,  0x1.65c808p-4};
+    const int64_t base = 0x3f3504f3; /* of sqrt(1/2) */
+    int i = dync__m_addi(b, dync__m_bits(b, x), -base),
+        e = dync__lb_cast(b, dync__m_shrk(b, i, 23), DYNC_F32),
+        m = dync__m_addi(b, dync__m_andi(b, i, 0x7fffff), base),
+        f = dync__m_addk(b, dync__m_float(b, m), -1.0);
+    int near_one = dync__m_fma(b, dync__m_mul(b, f, f), dync__m_poly(b, f, 8, q), f);
+    return dync__m_fmak(b, e, 0x1.62e43p-1, near_one);
+}
+
+/* F64: sqrt(-2 log(1 - u)) cos(2 pi v). F32: sqrt(-2 log(u)) sin(2 pi (1/4 - |v|)), u in (0, 1] of
+ * 31 bits, v in [-1/2, 1/2) of 24: a sine of at most a quarter turn, minimax. */
 static int dync__expand_normal(dync__lb *b, int number, int type)
 {
-    dync__inst u = dync__inst_make(DYNC__P_random, DYNC__REAL, number, -1, -1), v = u;
+    static const double sine[] = {0x1.921fb6p+2, -0x1.4abbc2p+5, 0x1.4668bp+6, -0x1.324ccap+6,
+                                  0x1.3daff6p+5};
+    bool wide = type == DYNC_F64;
     dync__lb small = *b;
-    v.imm.i = 2;
     small.fast_math = true; /* the angle is less than 2 pi */
-    int first = dync__lb_share(b, &u, false), second = dync__lb_share(b, &v, false);
-    int log = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
-    int cosine = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
-    return dync__lb_cast(b, dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, log, -2.0)), cosine),
-                         type);
+    int from = wide ? DYNC_F64 : DYNC_I32, u, v,
+        first = dync__expand_word(b, number, from, wide ? DYNC__DRAW_UNIFORM : DYNC__DRAW_FIRST),
+        second = dync__expand_word(b, number, from, DYNC__DRAW_SECOND);
+    if (wide) {
+        u = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
+        v = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
+    } else {
+        int odd = dync__m_addi(b, dync__m_andi(b, first, 0x7ffffffe), 1);
+        u = dync__expand_log(b, dync__m_mulk(b, dync__lb_cast(b, odd, DYNC_F32), 0x1p-31));
+        v = dync__m_mulk(b, dync__lb_cast(b, dync__m_shrk(b, second, 8), DYNC_F32), 0x1p-24);
+        v = dync__m_sub(b, dync__m_k(b, v, 0.25), dync__m_abs(b, v));
+        v = dync__m_mul(b, v, dync__m_poly(b, dync__m_mul(b, v, v), 5, sine));
+    }
+    return dync__m_mul(b, dync__m_sqrt(b, dync__m_mulk(b, u, -2.0)), v);
+}
+
+static int dync__expand_draw_of(dync__lb *b, const dync__inst *in)
+{
+    return in->imm.i == DYNC__DRAW_NORMAL ? dync__expand_normal(b, in->arg[0], in->type)
+                                          : dync__expand_uniform(b, in->arg[0]);
 }
 
 /* Linked by who draws (dync__expand_draws) in a small program. */
 #if defined(DYNC_SMALL)
-static int (*dync__expand_draw)(dync__lb *b, int number, int type);
-DYNC__FN void dync__expand_draws(void) { dync__expand_draw = dync__expand_normal; }
+static int (*dync__expand_draw)(dync__lb *b, const dync__inst *);
+DYNC__FN void dync__expand_draws(void) { dync__expand_draw = dync__expand_draw_of; }
 #else
-static int (*const dync__expand_draw)(dync__lb *b, int number, int type) = dync__expand_normal;
+static int (*const dync__expand_draw)(dync__lb *b, const dync__inst *) = dync__expand_draw_of;
 DYNC__FN void dync__expand_draws(void) {}
 #endif
 
@@ -43,6 +89,11 @@ static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync_
     const dync__inst *value = in->prim == DYNC__P_store ? &k->inst.at[in->arg[0]] : NULL;
     return value && value->prim == DYNC__P_wrap && value->imm.i == k->buf.at[in->buf].dtype ? value
                                                                                             : NULL;
+}
+
+static bool dync__expand_draws_it(const dync__inst *in)
+{
+    return in->prim == DYNC__P_random && (in->type == DYNC_F32 || in->imm.i == DYNC__DRAW_NORMAL);
 }
 
 static bool dync__expand_by_rows(const dync__kernel *k, const dync__inst *in)
@@ -88,9 +139,9 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k,
             if (in.arg[a] >= 0) in.arg[a] = number[in.arg[a]];
         const dync__inst *rounded = stores_round ? dync__expand_rounded(k, &k->inst.at[i]) : NULL;
         if (rounded) in.arg[0] = number[rounded->arg[0]];
-        if (in.prim == DYNC__P_random && in.imm.i == 1) {
+        if (dync__expand_draws_it(&in)) {
             if (!dync__expand_draw) return NULL;
-            number[i] = dync__expand_draw(&b, in.arg[0], in.type);
+            number[i] = dync__expand_draw(&b, &in);
         } else {
             if (dync__expand_by_rows(k, &in)) {
                 int index = in.arg[0];
@@ -112,7 +163,7 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync_
     bool any = false;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        any |= (in->prim == DYNC__P_random && in->imm.i == 1) || dync__expand_by_rows(k, in) ||
+        any |= dync__expand_draws_it(in) || dync__expand_by_rows(k, in) ||
                (stores_round && dync__expand_rounded(k, in));
     }
     if (any && !(k = dync__expand_all(arena, k, stores_round))) dync__fail_memory(0);

@@ -48,8 +48,8 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(reduce,  1, "fdilb", 'S') /* imm.i = dync__reduce_kind over the inner loops */                                  \
     X(scan,    1, "fdl",   'S') /* sum of a over the inner indices up to this one, a value at each of them; F32 */    \
                                 /* adds up in F64 */                                                                  \
-    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i 0 uniform 1 normal 2 */     \
-                                /* another uniform F64 (expand.c); result type T (F32 or F64) */                      \
+    X(random,  1, "l",     'T') /* Philox draw number a (I64) of the kernel's seed; imm.i DYNC__DRAW_* (base.h), */   \
+                                /* result type T: F32 or F64; words (I32) and SECOND are of expand.c */               \
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                                         \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                                \
     X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                              \
@@ -301,7 +301,7 @@ DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b); /* C's fmod, floats */
 /* ---- text and check -------------------------------------------------------------------------- */
 DYNC__FN void dync__kernel_print(dync__str *, const dync__kernel *);
 /* by kind, by mode: names in the text */
-DYNC__DATA_DECL const char dync__reduce_names[8][7], dync__mode_names[4][6];
+DYNC__DATA_DECL const char dync__reduce_names[8][7], dync__mode_names[4][6], dync__draw_names[4][8];
 /* DYNC_ERR_INTERNAL naming the instruction: types, order, sections, bounds */
 DYNC__FN dync_status dync__kernel_check(const dync__kernel *);
 

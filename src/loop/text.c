@@ -26,6 +26,7 @@
 #include "loop.h"
 DYNC__COLD
 
+DYNC__DATA const char dync__draw_names[4][8] = {"uniform", "normal", "second", "first"};
 DYNC__DATA const char dync__reduce_names[8][7] = {"sum", "prod", "max",    "min",
                                                   "any", "all",  "argmax", "argmin"};
 DYNC__DATA const char dync__mode_names[4][6] = {"none", "in", "out", "inout"};
@@ -136,8 +137,7 @@ static void dync__text_prim(dync__str *out, const dync__kernel *k, const dync__i
     if (in->prim == DYNC__P_const_ || in->prim == DYNC__P_cast || in->prim == DYNC__P_bitcast ||
         in->prim == DYNC__P_random)
         dync__str_addf(out, ".%s", dync__dtype_info(in->type)->fx);
-    if (in->prim == DYNC__P_random)
-        dync__str_add(out, in->imm.i == 1 ? ".normal" : in->imm.i ? ".second" : ".uniform");
+    if (in->prim == DYNC__P_random) dync__str_addf(out, ".%s", dync__draw_names[in->imm.i & 3]);
     if (in->prim == DYNC__P_select && in->imm.i) dync__str_add(out, ".cold");
     if (in->prim == DYNC__P_wrap) dync__str_addf(out, ".%s", dync__dtype_info((int)in->imm.i)->fx);
     if (in->prim == DYNC__P_reduce) dync__str_addf(out, ".%s", dync__reduce_names[in->imm.i & 7]);

@@ -72,7 +72,7 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     bool normal = call->op == DYNC__OP_randn || call->op == DYNC__OP_randn_like ||
                   call->op == DYNC__OP_normal;
     (void)in;
-    if (normal) dync__expand_draws();
+    dync__expand_draws();
     DYNC__TRY(dync__layout_contiguous(&order, out->lay.ndim, out->lay.shape));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     int v = dync__lb_random(

@@ -219,11 +219,11 @@ DYNC__FN void dync__csource_state_array(const dync__csource *c, dync__str *s)
 
 /* base/rng.c's numbers: Philox4x32-10 of the seed and the number's place. */
 static const char dync__csource_philox[] =
-    "/* Philox4x32-10: number i behind those drawn */\n"
-    "static void #_philox(const uint64_t *r, int64_t i, uint32_t x[4])\n{\n"
-    "    uint64_t at = r[1] + (uint64_t)i;\n"
+    "/* Philox4x32-10 */\n"
+    "static void #_philox(const uint64_t *r, uint64_t at, uint32_t kind, uint32_t x[4])\n{\n"
     "    uint32_t k0 = (uint32_t)r[0], k1 = (uint32_t)(r[0] >> 32);\n"
-    "    x[0] = (uint32_t)at;\n    x[1] = (uint32_t)(at >> 32);\n    x[2] = x[3] = 0;\n"
+    "    x[0] = (uint32_t)at;\n    x[1] = (uint32_t)(at >> 32);\n"
+    "    x[2] = kind;\n    x[3] = 0;\n"
     "    for (int n = 0; n < 10; n++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"
     "        uint64_t p = (uint64_t)x[0] * 0xd2511f53u, q = (uint64_t)x[2] * 0xcd9e8d57u;\n"
     "        x[0] = (uint32_t)(q >> 32) ^ x[1] ^ k0;\n        x[1] = (uint32_t)q;\n"
@@ -244,13 +244,21 @@ DYNC__FN void dync__csource_random(const dync__csource *c, dync__str *s)
 {
     dync__str text = {0};
     dync__csource_random_one(
-        c, &text, "#_uniform32(",
-        "static float #_uniform32(const uint64_t *r, int64_t i)\n{\n    uint32_t x[4];\n"
-        "    #_philox(r, i, x);\n    return (float)(x[0] >> 8) * (1.0f / 16777216.0f);\n}\n");
+        c, &text, "#_word(",
+        "/* 32 bits of number i behind those drawn; kind 0: its own, 3 and 2: the even and the\n"
+        " * odd one's of its pair, the latter a quarter turn back for the odd one */\n"
+        "static int32_t #_word(const uint64_t *r, int64_t i, int kind)\n{\n    uint32_t x[4], w;\n"
+        "    uint64_t at = r[1] + (uint64_t)i;\n"
+        "    unsigned own = (unsigned)(at >> 3 & 3);\n"
+        "    #_philox(r, at >> 5 << 3 | (at & 7), kind ? 2 : 1, x);\n"
+        "    w = kind == 0 ? x[own] : kind == 3 ? x[own & 2]\n"
+        "                                       : x[own | 1] - ((uint32_t)(own & 1) << 30);\n"
+        "    return (int32_t)w;\n}\n");
     dync__csource_random_one(
         c, &text, "#_uniform64(",
         "static double #_uniform64(const uint64_t *r, int64_t i, int k)\n{\n    uint32_t x[4];\n"
-        "    #_philox(r, i, x);\n    return (double)(((uint64_t)x[k + 1] << 32 | x[k]) >> 11) * "
+        "    #_philox(r, r[1] + (uint64_t)i, 0, x);\n"
+        "    return (double)(((uint64_t)x[k + 1] << 32 | x[k]) >> 11) * "
         "(1.0 / 9007199254740992.0);\n}\n");
     for (const char *p = dync__str_get(&text); *p; p++)
         if (*p == '#')

@@ -18,6 +18,7 @@ typedef struct random_kernel {
 
 TEST__UNUSED static int64_t random_long; /* not 0: rows are this long at least, and few */
 TEST__UNUSED static bool random_short;   /* many rows of at most 16 elements */
+TEST__UNUSED static bool random_draws;   /* random numbers too, which not every test can follow */
 TEST__UNUSED static int type_of(random_kernel *g, int v) { return dync__lb_type(&g->b, v); }
 
 TEST__UNUSED static void keep_value(random_kernel *g, int v, bool exact)
@@ -136,6 +137,19 @@ TEST__UNUSED static int constant(random_kernel *g, int type)
     if (type == DYNC_F32 || type == DYNC_F64)
         return dync__lb_f(&g->b, type, (double)test_random_int(-8, 8) / 4);
     return dync__lb_i(&g->b, type, test_random_int(-5, 40));
+}
+
+/* One to three numbers at random of one index, which others may read too. */
+TEST__UNUSED static void add_draws(random_kernel *g, int n_dims)
+{
+    int64_t elements;
+    int index = dync__lb_index(&g->b, random_access(g, n_dims, true, &elements));
+    if (test_random() % 4 == 0) keep_value(g, index, false);
+    for (int n = test_random_int(1, 3); n > 0; n--)
+        keep_value(g,
+                   dync__lb_random(&g->b, index, test_random() % 4 ? DYNC_F32 : DYNC_F64,
+                                   test_random() % 2),
+                   false);
 }
 
 TEST__UNUSED static void add_op(random_kernel *g)
@@ -301,6 +315,7 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         if (!phase && (s == 0 ? test_random() % 2 : 0)) continue;
         for (int i = test_random_int(phase || s == 0 ? 1 : 0, 2); i > 0; i--)
             add_load(g, phase ? n_dims : n_outer);
+        if (random_draws && test_random() % 2) add_draws(g, phase ? n_dims : n_outer);
         if (g->n_values == 0) continue;
 #ifndef RANDOM_NO_SCANS
         if (phase && reductions && test_random() % 3 == 0) add_scan(g);

@@ -337,6 +337,28 @@ TEST(philox_known_answers)
     EXPECT(out[0] == 0x6627e8d5);
 }
 
+/* Numbers of 32 bits: word n / 8 % 4 of block 8 (n / 32) + n % 8, of blocks of their kind; a pair
+ * of normal ones has the same two words, the odd one's second a quarter turn back. */
+TEST(words_of_whole_blocks)
+{
+    static const uint64_t from[] = {0, 12345, 0xfffffff0u, 0x7ffffffff0u};
+    for (int f = 0; f < DYNC__COUNT_OF(from); f++)
+        for (uint64_t n = from[f]; n < from[f] + 100; n++) {
+            uint64_t block = 8 * (n / 32) + n % 8;
+            uint32_t key[2] = {42, 7}, out[4], w = (uint32_t)(n / 8 % 4),
+                     counter[4] = {(uint32_t)block, (uint32_t)(block >> 32), 1, 0};
+            uint64_t seed = (uint64_t)7 << 32 | 42;
+            dync__philox_block(counter, key, out);
+            EXPECT(dync__rng_word(seed, n, DYNC__DRAW_UNIFORM) == out[w]);
+            EXPECT(dync__rng_uniform_f32(seed, n) == (float)(out[w] >> 8) / 16777216.0f);
+            counter[2] = 2;
+            dync__philox_block(counter, key, out);
+            EXPECT(dync__rng_word(seed, n, DYNC__DRAW_FIRST) == out[w / 2 * 2]);
+            EXPECT(dync__rng_word(seed, n, DYNC__DRAW_SECOND) ==
+                   out[w / 2 * 2 + 1] - (w % 2 ? 1u << 30 : 0));
+        }
+}
+
 TEST(random_numbers_have_their_moments)
 {
     enum { N = 100000 };

@@ -93,6 +93,23 @@ static void random_kernels(int count, bool reductions)
 TEST(random_pointwise) { random_kernels(test_count(1200), false); }
 TEST(random_reductions) { random_kernels(test_count(1200), true); }
 
+/* With random numbers: from pools and lane by lane, in phases and in rows, with other readers of
+ * their indices. */
+TEST(random_draws_pointwise)
+{
+    random_draws = true;
+    random_kernels(test_count(600), false);
+    random_draws = false;
+}
+TEST(random_draws_reductions)
+{
+    random_draws = random_short = true;
+    random_kernels(test_count(300), true);
+    random_short = false;
+    random_kernels(test_count(300), true);
+    random_draws = false;
+}
+
 /* Running sums that round: machine code adds in the interpreter's order, and stays near the exact
  * sums. Along rows of any length and across them, with what comes before and after in the same
  * loops, in one phase or two, fast and from the frame (many sums at once). */

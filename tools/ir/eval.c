@@ -83,6 +83,10 @@ static void dync__eval_store(char *p, int dtype, dync__scalar x)
 static dync__scalar dync__eval_random(const dync__eval_run *r, const dync__inst *in, int64_t i)
 {
     uint64_t at = r->offset + (uint64_t)i;
+    if (in->type == DYNC_I32) {
+        dync__scalar word = {.i = (int32_t)dync__rng_word(r->seed, at, (int)in->imm.i)};
+        return word;
+    }
     if (in->type == DYNC_F32) return dync__eval_f32(dync__rng_uniform_f32(r->seed, at));
     return dync__eval_f64(dync__rng_uniform_f64(r->seed, at, (int)in->imm.i / 2));
 }

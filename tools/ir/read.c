@@ -245,9 +245,8 @@ static void dync__text_read_suffix(dync__text_reader *r, dync__inst *in, char *s
     switch (in->prim) {
     case DYNC__P_random:
         rest = dync__text_suffix(suffix);
-        in->imm.i = strcmp(rest, "normal") == 0 ? 1 : strcmp(rest, "second") == 0 ? 2 : 0;
-        if (!in->imm.i && strcmp(rest, "uniform") != 0)
-            dync__text_fail(r, "uniform, normal or second");
+        while (in->imm.i < 4 && strcmp(dync__draw_names[in->imm.i], rest) != 0) in->imm.i++;
+        if (in->imm.i == 4) dync__text_fail(r, "uniform, normal, second or first");
         in->type = (uint8_t)dync__text_dtype(r, suffix);
         break;
     case DYNC__P_const_:
