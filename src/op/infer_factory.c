@@ -61,6 +61,8 @@ static dync_status dync__infer_made(dync__info *out, const dync__arg *dtype,
 /* Random rows make floats; others may have any dtype. */
 static dync_status dync__infer_random_dtype(const dync__opcall *call, int dtype)
 {
+    if (DYNC__F64_NONE && call->row->flags & DYNC__OP_RANDOM && dtype == DYNC_F64)
+        return dync__left_out("a tensor of DYNC_F64", "DYNC_NO_F64");
     if (!(call->row->flags & DYNC__OP_RANDOM) || dync__dtype_info(dtype)->kind == 'f')
         return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE, "not implemented for '%s': expected a floating dtype",

@@ -306,11 +306,17 @@ static bool make_int_conv(gen *g, step *s)
     put_i(s, groups);
     return true;
 }
+/* Shifts from 0 on: others have no meaning. */
 static bool make_rescale(gen *g, step *s)
 {
     int64_t n[2] = {some_size(g), some_size(g)};
     put_v(s, shaped(g, DYNC_I32, 2, n));
-    put_v(s, vector(g, DYNC_I32, n[1])), put_v(s, vector(g, DYNC_I32, n[1]));
+    put_v(s, vector(g, DYNC_I32, n[1]));
+    put_v(s, add_input(g, (input){.dtype = DYNC_I32,
+                                  .ndim = 1,
+                                  .size = {as_symbol(g, n[1])},
+                                  .data = DATA_INDEX,
+                                  .below = 40}));
     return true;
 }
 static bool make_pool(gen *g, step *s)
