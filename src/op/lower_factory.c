@@ -60,6 +60,17 @@ DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const d
     return dync__lower_end(pb, &b);
 }
 
+/* Uniform numbers of 16 bits are multiples of their distance below 1: rounded from those of F32
+ * some would be 1. */
+static int dync__lower_below_one(dync__lb *b, int dtype, int v)
+{
+    double grains = dtype == DYNC_F16 ? 0x1p11 : dtype == DYNC_BF16 ? 0x1p8 : 0;
+    if (grains == 0) return v;
+    v = dync__lb_op(b, DYNC__P_mul, v, dync__lb_f(b, DYNC_F32, grains), -1);
+    v = dync__lb_op(b, DYNC__P_floor, v, -1, -1);
+    return dync__lb_op(b, DYNC__P_mul, v, dync__lb_f(b, DYNC_F32, 1 / grains), -1);
+}
+
 /* One draw per element in row-major order, whatever the strides. The counter of an element is its
  * place in row-major order plus what the plan has drawn before: the same seed gives the same
  * numbers whatever the threads, loops and fusion (Philox, base/rng.c). pb->rng_used counts on. */
@@ -78,6 +89,7 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     int v = dync__lb_random(
         &b, dync__lb_index(&b, dync__kernel_access(b.k, (int64_t)pb->rng_used, order.stride)), type,
         normal);
+    if (!normal) v = dync__lower_below_one(&b, out->dtype, v);
     if (call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) {
         int base = dync__lower_number(pb, &b, call, 1, type),
             second = dync__lower_number(pb, &b, call, 2, type);
