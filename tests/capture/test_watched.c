@@ -38,11 +38,10 @@ static void write_(dync_tensor *x, int how)
     if (how == 4) EXPECT_OK(dync_call_into(c, x, dync_ones(dync_shape(4))));
     dync_compiled_free(c);
 }
-static dync_tensor *gradient(function *f, dync_compiled *c, int how, int times)
+/* w's gradient, `times` one after another, x written before each and after. */
+static dync_tensor *gradient_after(dync_tensor *loss, dync_tensor *x, dync_tensor *w, int how,
+                                   int times)
 {
-    dync_tensor *x = dync_arange(0, 4, 1), *w = weights();
-    dync_tensor *y = c ? dync_call(c, x, w) : f(x, w);
-    dync_tensor *loss = dync_sum(y, DYNC_ALL, false);
     write_(x, how);
     dync_status status = DYNC_OK;
     for (int i = 0; i < times && status == DYNC_OK; i++) {
@@ -51,6 +50,13 @@ static dync_tensor *gradient(function *f, dync_compiled *c, int how, int times)
         write_(x, how);
     }
     return status == DYNC_OK ? dync_grad(w) : NULL;
+}
+static dync_tensor *gradient(function *f, dync_compiled *c, int how, int times)
+{
+    dync_tensor *x = dync_arange(0, 4, 1), *w = weights();
+    dync_tensor *y = c ? dync_call(c, x, w) : f(x, w);
+    dync_tensor *loss = dync_sum(y, DYNC_ALL, false);
+    return gradient_after(loss, x, w, how, times);
 }
 TEST(what_is_computed_again_is_as_it_was)
 {
@@ -181,14 +187,7 @@ static dync_tensor *gradient_of(function2 *f, dync_compiled *c, int of, int how,
     dync_value y = c ? dync_call_values(c, 2, args) : f(args, 2, NULL);
     dync_tensor *loss = dync_sum(dync_at(y, of % 2).as.t, DYNC_ALL, false);
     if (of == 2) loss = dync_add(loss, dync_sum(dync_at(y, 1).as.t, DYNC_ALL, false));
-    write_(x, how);
-    dync_status status = DYNC_OK;
-    for (int i = 0; i < times && status == DYNC_OK; i++) {
-        status = dync_backward_opt(DYNC_V(loss), DYNC_NONE,
-                                   (dync_grad_options){.retain_graph = i + 1 < times});
-        write_(x, how);
-    }
-    return status == DYNC_OK ? dync_grad(w) : NULL;
+    return gradient_after(loss, x, w, how, times);
 }
 TEST(a_rule_that_is_not_asked_needs_nothing)
 {
