@@ -300,7 +300,7 @@ peers-venv: $(B)/peers/bin/python
 soak: test-all
 	@$(MAKE) -s sanitize valgrind passes
 	@$(MAKE) -s fuzz SECONDS=1800
-	@for l in avx512 avx2 none; do for t in $(filter $(B)/tests/random/% $(B)/tests/models/test_random% $(B)/tests/unit/test_fuse_random,$(WHITE) $(MERGED)); do \
+	@for l in avx512 avx2 none; do for t in $(filter $(B)/tests/random/% $(B)/tests/matrix/% $(B)/tests/models/test_random% $(B)/tests/unit/test_fuse_random,$(WHITE) $(MERGED)); do \
 	    TEST_LONG=1 SOAK=200 TEST_TIMEOUT=20000 DYNC_CPU=$$l $$t -v | tail -n 8; done; done
 	@for seed in 2 3 4 5 6 7 8 9; do for t in $(QUICK) $(LONG); do $$t --seed $$seed | tail -n 1; done; done
 	@SOAK=200 $(B)/tests/cuda/test_random --seed 23
