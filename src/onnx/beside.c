@@ -51,26 +51,30 @@ static bool dync__onnx_path_inside(const char *path)
     return true;
 }
 
-/* Is part of folder/path a link? Where the system has none, no. */
-static bool dync__onnx_path_links(const char *folder, const char *path)
+/* What folder/path is that is not read: a link or behind one; a folder, a device or a pipe, which
+ * would be waited for. NULL: a file, or nothing. */
+static const char *dync__onnx_path_other(const char *folder, const char *path)
 {
 #if defined(__unix__) || defined(__APPLE__)
     dync__str s = {0};
     struct stat info;
-    bool links = false;
-    for (const char *p = path; p && !links;) {
+    const char *other = NULL;
+    for (const char *p = path; p && !other;) {
         const char *end = strchr(p, '/');
         s.n = 0;
         dync__str_addf(&s, "%s/", folder);
         dync__str_addn(&s, path, end ? (size_t)(end - path) : strlen(path));
-        links = s.failed ||
-                (lstat(dync__str_get(&s), &info) == 0 && (info.st_mode & 0170000) == 0120000);
+        bool is_there = s.failed || lstat(dync__str_get(&s), &info) == 0;
+        if (s.failed || (is_there && (info.st_mode & 0170000) == 0120000))
+            other = "which is a link or behind one";
+        else if (is_there && !end && (info.st_mode & 0170000) != 0100000)
+            other = "which is no file";
         p = end ? end + 1 : NULL;
     }
     dync__str_free(&s);
-    return links;
+    return other;
 #else
-    return (void)folder, (void)path, false;
+    return (void)folder, (void)path, NULL;
 #endif
 }
 
@@ -88,8 +92,8 @@ static dync_status dync__onnx_outside_open(dync__onnx_files *f, const char *tens
         return dync__onnx_outside_bad(tensor, path, "but the model is not read from a folder");
     if (!dync__onnx_path_inside(path))
         return dync__onnx_outside_bad(tensor, path, "expected a path inside of the model's folder");
-    if (dync__onnx_path_links(f->folder, path))
-        return dync__onnx_outside_bad(tensor, path, "which is a link or behind one");
+    const char *other = dync__onnx_path_other(f->folder, path);
+    if (other) return dync__onnx_outside_bad(tensor, path, other);
     dync__onnx_outside *o = dync__calloc(sizeof *o);
     if (!o || !dync__vec_push(&f->at, o)) {
         dync__free(o, sizeof *o);

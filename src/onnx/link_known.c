@@ -45,6 +45,7 @@ DYNC__FN int dync__onnx_function_of(const dync__onnx_model *m, const dync__onnx_
     return -1;
 }
 
+enum { DYNC__ONNX_MISSING = 64 }; /* named in a message */
 /* Operators that are not there, each once with the first node and how many there are. */
 typedef struct dync__onnx_missing {
     const dync__onnx_node *node;
@@ -52,6 +53,7 @@ typedef struct dync__onnx_missing {
 } dync__onnx_missing;
 typedef struct dync__onnx_missing_list {
     DYNC__VEC(dync__onnx_missing) at;
+    int more; /* nodes of others, which are not named */
     bool failed;
 } dync__onnx_missing_list;
 
@@ -76,6 +78,8 @@ static void dync__onnx_missing_nodes(const dync__onnx_linker *k, dync__onnx_miss
         dync__onnx_missing one = {node[i], dync__onnx_version(k, f, node[i]->domain), 1};
         if (at < list->at.n)
             list->at.at[at].count++;
+        else if (list->at.n == DYNC__ONNX_MISSING)
+            list->more++;
         else if (!dync__vec_push(&list->at, one))
             list->failed = true;
     }
@@ -104,6 +108,7 @@ DYNC__FN dync_status dync__onnx_all_known(const dync__onnx_linker *k)
             if (m->count > 1) dync__str_addf(&s, " and %d more", m->count - 1);
             dync__str_add(&s, ")");
         }
+        if (list.more) dync__str_addf(&s, ", and %d nodes of others", list.more);
         status = dync__fail(DYNC_ERR_UNSUPPORTED, "ONNX operators that dync has not: %s",
                             dync__str_get(&s));
         dync__str_free(&s);

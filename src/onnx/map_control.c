@@ -10,6 +10,8 @@ DYNC__COLD
 
 /* rounds that a graph has one after another */
 enum { DYNC__OI_UNROLLED = 32 };
+/* rounds that are walked: of a loop without a limit, and while a model becomes a graph */
+enum { DYNC__OI_ROUNDS = 100000 };
 
 /* Runs the body with the values of this node's surroundings in reach. */
 static dync_status dync__oi_inside(dync__onnx_call *c, const dync__onnx_body *b, int n_in,
@@ -91,8 +93,9 @@ static dync_status dync__oi_loop_rounds(dync__onnx_call *c, const dync__onnx_bod
     int n = b->n_inputs - 2, scans = b->n_outputs - 1 - n;
     for (int64_t i = 0; i < most && go; i++) {
         const int64_t one = 1;
-        if (i >= 100000 && most == INT64_MAX)
-            return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a loop of more than 100000 rounds");
+        if (i >= DYNC__OI_ROUNDS && (most == INT64_MAX || !dync__tls.compiling))
+            return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a loop of more than %d rounds",
+                                 DYNC__OI_ROUNDS);
         in[0] =
             (dync__onnx_value){dync__oi_tensor_i(DYNC_I64, 0, &one, &i), DYNC__ONNX_INT64, NULL};
         bool yes = go;

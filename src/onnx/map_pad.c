@@ -116,6 +116,7 @@ static dync_tensor *dync__oi_pad_open(dync_tensor *x, int dim, int64_t before, i
     return dync_where(dync_reshape(in, wide), y, dync__oi_full(one, value, dync__oi_type(x)));
 }
 
+enum { DYNC__OI_PLACES = 1 << 20 }; /* told one by one to a side; more are operators */
 /* Axis `dim` by `before` and `after`, which may be sizes. */
 static dync_tensor *dync__oi_pad_one(dync_tensor *x, int dim, int64_t before, int64_t after,
                                      char mode, double value)
@@ -126,9 +127,12 @@ static dync_tensor *dync__oi_pad_one(dync_tensor *x, int dim, int64_t before, in
     if (mode == 'c') return dync__oi_pad_dim(x, dim, before, after, value);
     if (before >= 0 && after >= 0 && dync__sz_lt(DYNC__MAX(before, after), dync__oi_extent(x, dim)))
         return dync__oi_pad_sides(x, dim, before, after, mode);
+    if (DYNC__MAX(before, after) > DYNC__OI_PLACES)
+        return dync__oi_pad_open(x, dim, before, after, mode, value);
     return dync__oi_pad_places(x, dim, before, after, mode);
 }
 
+enum { DYNC__OI_PAD = 1 << 30 }; /* the most to one side, so that sums and periods of places fit */
 /* pads: begins of all axes, then ends. Until opset 10 attributes, then inputs pads, value, axes.
  * Axes one after another: the corners come out the same in any order. */
 DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
@@ -151,6 +155,9 @@ DYNC__FN dync_status dync__oi_pad(dync__onnx_call *c)
     }
     int dims = axes.n ? axes.n : rank;
     if (n != 2 * dims) return dync__oi_fail(c, DYNC_ERR_FORMAT, "%d pads for %d dims", n, dims);
+    for (int i = 0; i < n; i++)
+        if (!dync__is_token(pads[i]) && (pads[i] > DYNC__OI_PAD || pads[i] < -DYNC__OI_PAD))
+            return dync__oi_fail(c, DYNC_ERR_SHAPE, "a pad of %lld", (long long)pads[i]);
     char mode = dync__oi_is(c, "mode", "edge")      ? 'e'
                 : dync__oi_is(c, "mode", "reflect") ? 'r'
                 : dync__oi_is(c, "mode", "wrap")    ? 'w'
@@ -170,7 +177,7 @@ DYNC__FN dync_status dync__oi_depth_to_space(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims d = dync__oi_sizes(x);
     int64_t b = dync__oi_int(c, "blocksize"), channels = dync__oi_number(d.d[1]);
-    if (d.n != 4 || b < 1 || channels % (b * b))
+    if (d.n != 4 || b < 1 || channels % b || channels / b % b)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected [N, C, H, W] with C in blocks");
     int64_t deep = channels / (b * b);
     bool crd = dync__oi_is(c, "mode", "CRD");
@@ -189,7 +196,7 @@ DYNC__FN dync_status dync__oi_space_to_depth(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims d = dync__oi_sizes(x);
     int64_t b = dync__oi_int(c, "blocksize");
-    if (d.n != 4 || b < 1 || !dync__sz_eq(dync__sz_mod(d.d[2], b), 0) ||
+    if (d.n != 4 || b < 1 || b > 1 << 20 || !dync__sz_eq(dync__sz_mod(d.d[2], b), 0) ||
         !dync__sz_eq(dync__sz_mod(d.d[3], b), 0))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected [N, C, H, W] in blocks");
     int64_t h = dync__sz_div(d.d[2], b), w = dync__sz_div(d.d[3], b);

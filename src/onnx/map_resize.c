@@ -86,6 +86,7 @@ static int dync__oi_tap_count(const dync__onnx_call *c, const dync__oi_axis_map 
     return first < -2000 ? 4002 : (int)(2 - 2 * first);
 }
 
+enum { DYNC__OI_WEIGHTS = 1 << 26 }; /* of one axis, at most */
 /* x resized along one axis: one gather a tap, times a vector of weights, summed. Indices outside
  * are those of the edge; of tf_crop_and_resize such results are extrapolation_value. NULL + error.
  */
@@ -96,8 +97,9 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
     if (dync__any_token(m->in, m->out))
         return dync__oi_resize_open(c, x, axis, m->in, m->out, m->scale);
     m->taps = dync__oi_tap_count(c, m);
-    if (m->taps > 4000 || m->in < 1) {
-        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g", m->scale);
+    if (m->taps > 4000 || m->in < 1 || m->out > DYNC__OI_WEIGHTS / m->taps) {
+        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g to %lld places", m->scale,
+                      (long long)m->out);
         return NULL;
     }
     size_t n = (size_t)m->out;

@@ -7,12 +7,16 @@
 #include "record.h"
 DYNC__COLD
 
-/* elements that may be made of nothing; more are recorded */
-enum { DYNC__ONNX_FOLD_MOST = 1 << 20, DYNC__ONNX_TENSORS = 512 };
+/* elements that may be made of nothing; more are recorded. Of a model all together, beside so many
+ * times its weights: what comes out of a few bytes by doubling ends there. */
+enum { DYNC__ONNX_FOLD_MOST = 1 << 20, DYNC__ONNX_FOLD_ALL = 1 << 24, DYNC__ONNX_FOLD_TIMES = 8 };
+enum { DYNC__ONNX_TENSORS = 512 };
 
 /* Would the call, computed now, make at most twice as many elements as it reads, and a million
- * more? Expanded constants and large ranges stay operators of the graph. */
-static bool dync__onnx_fold_fits(const dync__opcall *c, dync__tensor *const *in, int n)
+ * more? Expanded constants and large ranges stay operators of the graph; all together make no more
+ * than the recorder has left. */
+static bool dync__onnx_fold_fits(dync__onnx_recorder *r, const dync__opcall *c,
+                                 dync__tensor *const *in, int n)
 {
     dync__info info[DYNC__MAX_OUT];
     int64_t given = DYNC__ONNX_FOLD_MOST, made = 0, one;
@@ -24,7 +28,9 @@ static bool dync__onnx_fold_fits(const dync__opcall *c, dync__tensor *const *in,
         if (dync__numel(info[i].lay.ndim, info[i].lay.shape, &one) != DYNC_OK ||
             !dync__add_ok(made, info[i].alias >= 0 ? 0 : one, &made))
             return false;
-    return made <= given;
+    if (made > given || made > r->fold_left) return false;
+    r->fold_left -= made;
+    return true;
 }
 
 enum { DYNC__ONNX_SPREAD = 4096 }; /* elements */
@@ -189,7 +195,7 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
                                                  : dync__onnx_known_call(c, in, n, &status);
     if (now == DYNC__ONNX_COMPUTED) return status;
     if (now == DYNC__ONNX_RUN && dync__onnx_folded_before(r->model, c)) return DYNC_OK;
-    if (now == DYNC__ONNX_RUN && dync__onnx_fold_fits(c, in, n)) {
+    if (now == DYNC__ONNX_RUN && dync__onnx_fold_fits(r, c, in, n)) {
         status = dync__onnx_fold(c);
         if (status == DYNC_OK && n) dync__onnx_fold_keep(r->model, c);
         return status;
@@ -213,6 +219,9 @@ DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *r, dync__onnx_loaded 
     r->graph = graph_or_null;
     r->most_elements = dync__program_limits_get().elements;
     r->most_nodes = dync__program_limits_get().nodes;
+    r->fold_left = DYNC__ONNX_FOLD_ALL;
+    for (int i = 0; i < l->main->n_constants; i++)
+        r->fold_left += DYNC__ONNX_FOLD_TIMES * l->main->tensor[i]->numel;
     dync__onnx_answer = r->handler.call = dync__onnx_record_answer;
     r->handler.state = r;
     dync__handler_push(&r->handler);

@@ -60,9 +60,9 @@ typedef struct dync__onnx_recorder {
     dync__map node;     /* id of a tensor -> its node */
     /* id of a recorded tensor -> its numbers, of int64, that hold sizes (whole.c) */
     dync__map whole;
-    DYNC__VEC(dync__tensor *) kept; /* these, owned */
-    int64_t most_elements, most_nodes;
-    int n_data; /* sizes that data decide, so far */
+    DYNC__VEC(dync__tensor *) kept;               /* these, owned */
+    int64_t most_elements, most_nodes, fold_left; /* elements that may still be computed */
+    int n_data;                                   /* sizes that data decide, so far */
 } dync__onnx_recorder;
 /* whole.c: what answers for recorders, so that they are known among handlers */
 DYNC__DATA_DECL dync_status (*dync__onnx_answer)(dync__handler *, dync__opcall *);

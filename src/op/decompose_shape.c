@@ -323,7 +323,7 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
         if (d == dim)
             stride[d] = dync__is_token(stride[d])
                             ? dync__sz_mul(stride[d], step)
-                            : stride[d] * DYNC__MIN(step, INT64_MAX / DYNC__MAX(stride[d], 1));
+                            : stride[d] * DYNC__MIN(step, INT64_MAX / 16 / DYNC__MAX(stride[d], 1));
     }
     shape[n] = window;
     stride[n] = n ? x->lay.stride[dim] : 1;

@@ -134,6 +134,7 @@ static dync_value run_nodes(dync__onnx_loaded *l, int n, const dync_value *in)
 /* Is the program's graph for these inputs? What it was saved as tells nothing of other sizes. The
  * sets that it is for are listed in again.sets, for again.py. */
 static dync_program *only_for;
+static int n_served;
 static FILE *sets;
 static bool is_for(dync_program *handle, int n, const dync_value *in)
 {
@@ -166,6 +167,7 @@ static bool run_set(dync_program *p, dync__onnx_loaded *l, const char *folder, i
         if ((in[n] = value_file(folder, set, "input", n)).kind == DYNC_KIND_NONE) break;
     if (dync_error() != DYNC_OK) return fails("input %d: %s", n, dync_error_message());
     if (only_for && !is_for(only_for, n, in)) return true;
+    if (only_for) n_served++;
     if (only_for && sets) fprintf(sets, "test_data_set_%d\n", set);
     dync_value out = l ? run_nodes(l, n, in) : dync_program_run(p, n, in);
     if (dync_error() != DYNC_OK) return fails("runs not: %s", dync_error_message());
@@ -224,9 +226,11 @@ static bool run_again(dync_program *p, const char *folder, double rtol, double a
     if (dync_program_save_onnx(p, onnx) != DYNC_OK) return fails("save: %s", dync_error_message());
     if (!(q = dync_program_load_onnx(onnx))) return fails("again: %s", dync_error_message());
     only_for = p;
+    n_served = 0;
     sets = fopen(list, "w");
     bool ok = (dync_program_graph(q) || fails("written and read it has no graph")) &&
-              run_sets(q, NULL, folder, rtol, atol);
+              run_sets(q, NULL, folder, rtol, atol) &&
+              (n_served || fails("the graph that was saved is for none of its data sets"));
     only_for = NULL;
     if (sets) fclose(sets);
     dync_program_free(q);
