@@ -407,6 +407,7 @@ DYNC__PLAIN
 #include "graph/copy.c"
 #include "graph/cse.c"
 #include "graph/dce.c"
+#include "graph/slices.c"
 #include "graph/symbolic.c"
 #include "graph/split.c"
 #include "graph/run.h"

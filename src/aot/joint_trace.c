@@ -40,7 +40,8 @@ static dync_status dync__joint_tidy(dync__graph *g)
     DYNC__TRY(dync__graph_check_after(DYNC__PASS_joint, g, false));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
-    return dync__graph_pass(DYNC__PASS_dce, g);
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    return dync__graph_pass(DYNC__PASS_slices, g);
 }
 
 /* The joint graph gets an output, is tidied, and gives back the nodes that its results are now. */

@@ -50,6 +50,8 @@
     X(COST_PAGE_STEP, 192, bytes, "what a step of a page costs, in bytes of cache line", "peers moves") \
     X(SIZED_PLANS, 32, plans, "of all sizes, each for the ranges that its guards leave, of one graph", "bench/sizes") \
     X(SIZED_CLASSES, 16, classes, "of sizes that one lowering of a symbolic graph serves", "calls capture") \
+    X(SLICE_PARTS, 10, parts, "of a term, in a sum of slices that is made part by part", "peers training") \
+    X(SLICE_WHOLE, 2, terms, "of such a sum that are no slices, at most", "peers training") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
     X(FUSE_STRAIGHT, 96, instructions, "no kernel that is mostly one chain is fused to more", "bench/sizes pointwise") \

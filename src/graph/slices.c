@@ -1,0 +1,443 @@
+/* graph/slices.c: the gradient of a tensor that is read slice by slice is a sum of arrays of zeros
+ * with the gradient of a slice in each. Here the sum is made part by part: where the edges of the
+ * slices cut the result, each part is the sum of what the slices that reach it have there, in the
+ * same order, and the parts are concatenated. T slices that do not overlap cost one array instead
+ * of T, and nothing is added. After cse.c and dce.c.
+ *
+ *   select_backward(g0, 0) + select_backward(g1, 1)      cat(g0, g1)
+ *   slice_backward(a, 0, n - 1) + slice_backward(b, 1, n)
+ *                                        cat(a[0:1], a[1:n-1] + b[0:n-2], b[n-2:n-1])
+ *
+ * A tree of additions is taken whole: those inside have no other reader. Its leaves are terms: a
+ * box of the result with a value for it; slices of slices are one box. Of a term that is the whole
+ * result every part has its part. */
+#include "../dync.in.h"
+#include "graph.h"
+DYNC__COLD
+#if defined(DYNC_SMALL)
+/* A small program has concatenation where it calls it: as with DYNC_DISABLE=slices. */
+DYNC__FN dync_status dync__graph_slices(dync__graph *g) { return (void)g, DYNC_OK; }
+#else
+
+/* Elsewhere the term is zero. axis: which dim of the result a dim of value is; those that no dim
+ * of it is are one place long. */
+typedef struct dync__sum_term {
+    dync__node *value;
+    int64_t start[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS];
+    int axis[DYNC_MAX_DIMS];
+    dync__node *here; /* its part of the region in hand */
+} dync__sum_term;
+
+/* An addition of the tree; an operand is an addition before it, or term ~operand. */
+typedef struct dync__sum_add {
+    dync__node *node;
+    int operand[2];
+    dync__node *here;
+} dync__sum_add;
+
+typedef struct dync__sum {
+    dync__graph *g;
+    dync__arena *arena;
+    DYNC__VEC(dync__sum_add) add; /* in order; the last is the whole */
+    DYNC__VEC(dync__sum_term) term;
+    int n_whole;   /* terms that are the whole result */
+    int64_t parts; /* of terms, in all regions */
+    bool counting; /* nothing is made yet */
+} dync__sum;
+
+typedef struct dync__sum_region {
+    int64_t start[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS];
+} dync__sum_region;
+
+static const dync__layout *dync__sum_layout(const dync__sum *s)
+{
+    return &s->add.at[s->add.n - 1].node->info[0].lay;
+}
+
+/* ---- terms ----------------------------------------------------------------------------------- */
+static bool dync__sum_is_plain(const dync__arg *a)
+{
+    return a->kind == DYNC__A_INT && !dync__is_token(a->as.i);
+}
+
+/* The gradient that n, which is dim by dim of the result, puts into zeros, and where. NULL: it is
+ * no slice, or one whose place is not known. */
+static dync__node *dync__sum_inside(dync__sum_term *t, const dync__node *n)
+{
+    bool select = n->op >= 0 && n->op == DYNC__OP_select_backward;
+    if (!select && (n->op < 0 || n->op != DYNC__OP_slice_backward)) return NULL;
+    const dync__arg *a = n->args;
+    dync__node *g = a[0].kind == DYNC__A_NODE ? a[0].as.node : NULL;
+    int ndim = n->info[0].lay.ndim;
+    for (int i = 2; i < n->nargs; i++)
+        if (!dync__sum_is_plain(&a[i])) return NULL;
+    int64_t dim = a[2].as.i + (a[2].as.i < 0 ? ndim : 0), start = a[3].as.i;
+    if (!g || dim < 0 || dim >= ndim || (!select && a[5].as.i != 1)) return NULL;
+    int axis = t->axis[dim];
+    int64_t all = n->info[0].lay.shape[dim], size = select ? 1 : g->info[0].lay.shape[dim];
+    if (dync__is_token(all) || dync__is_token(size)) return NULL;
+    start = DYNC__MIN(start < 0 ? start + all : start, all);
+    if (start < 0) start = 0;
+    if (start + size > all) return NULL;
+    t->start[axis] += start;
+    t->size[axis] = size;
+    for (int d = (int)dim; select && d < ndim - 1; d++) t->axis[d] = t->axis[d + 1];
+    return g;
+}
+
+static dync__sum_term dync__sum_term_of(dync__node *n)
+{
+    const dync__layout *lay = &n->info[0].lay;
+    dync__sum_term t = {.value = n};
+    for (int d = 0; d < lay->ndim; d++) t.size[d] = lay->shape[d], t.axis[d] = d;
+    for (dync__node *in; (in = dync__sum_inside(&t, t.value));) t.value = in;
+    return t;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+/* An addition of two tensors of its own type. */
+static bool dync__sum_adds(const dync__node *n)
+{
+    if (n->op < 0 || n->op != DYNC__OP_add || n->nargs != 2 || !n->has_info) return false;
+    const dync__info *out = &n->info[0];
+    for (int i = 0; i < 2; i++) {
+        const dync__node *in = n->args[i].kind == DYNC__A_NODE ? n->args[i].as.node : NULL;
+        if (!in || !in->has_info || in->nout != 1 || in->info[0].dtype != out->dtype ||
+            in->info[0].device != out->device || in->info[0].lay.ndim != out->lay.ndim ||
+            memcmp(in->info[0].lay.shape, out->lay.shape,
+                   (size_t)out->lay.ndim * sizeof *out->lay.shape) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Inside a tree: nobody but the addition around it reads it. */
+static bool dync__sum_is_inside(const dync__node *n)
+{
+    return n->n_users == 1 && !n->apart && dync__sum_adds(n);
+}
+
+static int dync__sum_earlier(const void *a, const void *b)
+{
+    const dync__sum_add *x = a, *y = b;
+    return x->node->index - y->node->index;
+}
+
+/* place: by node, what an operand has for it; of terms those noted already. */
+static bool dync__sum_operand(dync__sum *s, int *place, dync__node *n, int *out)
+{
+    if (place[n->index] >= 0) {
+        *out = place[n->index];
+        return true;
+    }
+    for (int i = s->term.n - 1; i >= 0 && n->n_users > 1; i--)
+        if (s->term.at[i].here == n) return *out = ~i, true;
+    dync__sum_term t = dync__sum_term_of(n);
+    t.here = n;
+    s->n_whole += t.value == n;
+    *out = ~s->term.n;
+    return dync__avec_push(s->arena, &s->term, t);
+}
+
+/* The tree of root. place: -1 for every node, before and after. */
+static bool dync__sum_collect(dync__sum *s, dync__node *root, int *place)
+{
+    bool ok = dync__avec_push(s->arena, &s->add, (dync__sum_add){.node = root});
+    for (int i = 0; i < s->add.n && ok; i++)
+        for (int k = 0; k < 2 && ok; k++) {
+            dync__node *in = s->add.at[i].node->args[k].as.node;
+            if (dync__sum_is_inside(in))
+                ok = dync__avec_push(s->arena, &s->add, (dync__sum_add){.node = in});
+        }
+    if (!ok) return false;
+    qsort(s->add.at, (size_t)s->add.n, sizeof *s->add.at, dync__sum_earlier);
+    for (int i = 0; i < s->add.n; i++) place[s->add.at[i].node->index] = i;
+    for (int i = 0; i < s->add.n && ok; i++)
+        for (int k = 0; k < 2 && ok; k++)
+            ok = dync__sum_operand(s, place, s->add.at[i].node->args[k].as.node,
+                                   &s->add.at[i].operand[k]);
+    for (int i = 0; i < s->add.n; i++) place[s->add.at[i].node->index] = -1;
+    return ok;
+}
+
+/* ---- new nodes ------------------------------------------------------------------------------- */
+static dync__tensor *dync__sum_stand_in(dync__sum *s, const dync__node *n, dync__storage *memory)
+{
+    const dync__info *info = &n->info[0];
+    dync__tensor *t = dync__arena_alloc(s->arena, sizeof *t);
+    if (!t) return NULL;
+    t->dtype = (uint8_t)info->dtype;
+    t->device = (uint16_t)info->device;
+    t->flags = DYNC__T_FAKE;
+    t->lay = info->lay;
+    t->storage = memory;
+    return dync__numel(t->lay.ndim, t->lay.shape, &t->numel) == DYNC_OK ? t : NULL;
+}
+
+/* A call whose first argument is `in`, or a list of several; the others follow it. */
+static dync__node *dync__sum_call(dync__sum *s, int op, int n_in, dync__node *const *in, int nargs,
+                                  dync__arg *args)
+{
+    dync__storage memory = {.size_bytes = SIZE_MAX / 2};
+    dync__arg fakes[DYNC__MAX_ARGS], *list = NULL, *fake = fakes;
+    dync__opcall c = {.row = dync__op_info(op), .op = op, .nargs = nargs, .args = fakes};
+    dync__info info;
+    memcpy(fakes, args, (size_t)nargs * sizeof *args);
+    if (op == DYNC__OP_cat) {
+        list = dync__arena_alloc(s->arena, 2 * (size_t)n_in * sizeof *list);
+        if (!list) return NULL;
+        fake = list + n_in;
+        args[0] = (dync__arg){.kind = DYNC__A_LIST, .n = n_in};
+        args[0].as.list = list;
+        fakes[0] = args[0];
+        fakes[0].as.list = fake;
+    }
+    for (int i = 0; i < n_in; i++) {
+        dync__tensor *t = in[i] ? dync__sum_stand_in(s, in[i], &memory) : NULL;
+        if (!t) return NULL;
+        fake[i] = dync__arg_t(t);
+        (list ? list : args)[i] = dync__arg_node(in[i]);
+    }
+    if (dync__op_infer(&c, &info) != DYNC_OK) return NULL;
+    info.alias = c.row->cls == DYNC__VIEW ? 0 : -1;
+    info.view = false;
+    const dync__node *root = s->add.at[s->add.n - 1].node;
+    dync__node *n = dync__graph_call(s->g, op, nargs, args, 1, &info, NULL);
+    if (!n) return NULL;
+    n->at = root->at;
+    n->user_op = root->user_op;
+    n->seq_nr = root->seq_nr;
+    return n;
+}
+
+static dync__node *dync__sum_zeros(dync__sum *s, const dync__sum_region *r)
+{
+    const dync__info *info = &s->add.at[s->add.n - 1].node->info[0];
+    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, r->size), dync__arg_dtype(info->dtype),
+                         dync__arg_device(info->device)};
+    return dync__sum_call(s, DYNC__USED(DYNC__OP_zeros), 0, NULL, 3, args);
+}
+
+/* What term t has in a region, which lies in its box. */
+static dync__node *dync__sum_part(dync__sum *s, const dync__sum_term *t, const dync__sum_region *r)
+{
+    dync__node *n = t->value->mark ? t->value->mark : t->value;
+    int rank = n->info[0].lay.ndim, ndim = dync__sum_layout(s)->ndim;
+    for (int d = 0; d < rank && n; d++) {
+        int axis = t->axis[d];
+        int64_t start = r->start[axis] - t->start[axis];
+        dync__arg args[5] = {{0}, dync__arg_i(d), dync__arg_i(start),
+                             dync__arg_i(start + r->size[axis]), dync__arg_i(1)};
+        if (r->size[axis] != t->size[axis])
+            n = dync__sum_call(s, DYNC__USED(DYNC__OP_slice), 1, &n, 5, args);
+    }
+    for (int axis = 0, d = 0; axis < ndim && n; axis++) {
+        dync__arg args[2] = {{0}, dync__arg_i(axis)};
+        if (d < rank && t->axis[d] == axis)
+            d++;
+        else
+            n = dync__sum_call(s, DYNC__USED(DYNC__OP_unsqueeze), 1, &n, 2, args);
+    }
+    return n;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+static bool dync__sum_reaches(const dync__sum *s, const dync__sum_term *t,
+                              const dync__sum_region *r)
+{
+    for (int d = 0; d < dync__sum_layout(s)->ndim; d++)
+        if (!dync__is_token(t->size[d]) && (t->start[d] + t->size[d] <= r->start[d] ||
+                                            t->start[d] >= r->start[d] + r->size[d]))
+            return false;
+    return true;
+}
+
+/* The sum there: additions in their order, without the terms that are zero. */
+static dync__node *dync__sum_here(dync__sum *s, const dync__sum_region *r)
+{
+    for (int i = 0; i < s->term.n; i++) {
+        dync__sum_term *t = &s->term.at[i];
+        t->here = NULL;
+        if (!dync__sum_reaches(s, t, r)) continue;
+        s->parts++;
+        if (!s->counting && !(t->here = dync__sum_part(s, t, r))) return NULL;
+    }
+    for (int i = 0; i < s->add.n && !s->counting; i++) {
+        dync__sum_add *a = &s->add.at[i];
+        dync__node *in[2];
+        for (int k = 0; k < 2; k++)
+            in[k] = a->operand[k] < 0 ? s->term.at[~a->operand[k]].here
+                                      : s->add.at[a->operand[k]].here;
+        dync__arg args[2] = {{0}};
+        a->here = !in[0]   ? in[1]
+                  : !in[1] ? in[0]
+                           : dync__sum_call(s, DYNC__USED(DYNC__OP_add), 2, in, 2, args);
+        if (in[0] && in[1] && !a->here) return NULL;
+    }
+    dync__node *sum = s->counting ? NULL : s->add.at[s->add.n - 1].here;
+    return s->counting || sum ? sum : dync__sum_zeros(s, r);
+}
+
+static int dync__sum_nearer(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where edges of terms cut the region along dim d, with its own ends. Returns how many, -1: no
+ * memory. */
+static int dync__sum_cuts(dync__sum *s, const dync__sum_region *r, int d, int64_t **out)
+{
+    int64_t *cut = dync__arena_alloc(s->arena, (size_t)(2 * s->term.n + 2) * sizeof *cut);
+    int64_t end = r->start[d] + r->size[d];
+    int n = 0, kept = 0;
+    if (!cut) return -1;
+    cut[n++] = r->start[d];
+    cut[n++] = end;
+    for (int i = 0; i < s->term.n; i++) {
+        const dync__sum_term *t = &s->term.at[i];
+        int64_t from = t->start[d], to = from + t->size[d];
+        if (!dync__sum_reaches(s, t, r)) continue;
+        if (from > r->start[d]) cut[n++] = from;
+        if (to < end) cut[n++] = to;
+    }
+    qsort(cut, (size_t)n, sizeof *cut, dync__sum_nearer);
+    for (int i = 0; i < n; i++)
+        if (!kept || cut[kept - 1] != cut[i]) cut[kept++] = cut[i];
+    *out = cut;
+    return kept;
+}
+
+/* The sum over a region, by dims from d on; recursion: by dim. NULL: no memory, or only counted. */
+static dync__node *dync__sum_region_of(dync__sum *s, const dync__sum_region *r, int d)
+{
+    const dync__layout *lay = dync__sum_layout(s);
+    int64_t *cut = NULL;
+    int n = 1;
+    for (; d < lay->ndim && n <= 2; d++) {
+        if (dync__is_token(lay->shape[d])) continue;
+        n = dync__sum_cuts(s, r, d, &cut);
+        if (n < 0) return NULL;
+        if (n > 2) break;
+    }
+    if (n <= 2) return dync__sum_here(s, r);
+    dync__node **part = dync__arena_alloc(s->arena, (size_t)n * sizeof *part);
+    for (int i = 0; part && i < n - 1; i++) {
+        dync__sum_region inner = *r;
+        inner.start[d] = cut[i];
+        inner.size[d] = cut[i + 1] - cut[i];
+        part[i] = dync__sum_region_of(s, &inner, d + 1);
+        if (!part[i] && !s->counting) return NULL;
+        if (s->parts > (int64_t)DYNC__SLICE_PARTS * s->term.n) return NULL;
+    }
+    dync__arg args[2] = {{0}, dync__arg_i(d)};
+    return !part || s->counting
+               ? NULL
+               : dync__sum_call(s, DYNC__USED(DYNC__OP_cat), n - 1, part, 2, args);
+}
+
+/* ---- which sums ------------------------------------------------------------------------------ */
+/* Slices among few whole terms, of an array that has elements, in not too many parts. */
+static bool dync__sum_pays(dync__sum *s)
+{
+    const dync__layout *lay = dync__sum_layout(s);
+    dync__layout rows;
+    dync__sum_region all = {{0}, {0}};
+    if (s->n_whole == s->term.n || s->n_whole > DYNC__SLICE_WHOLE ||
+        dync__layout_contiguous(&rows, lay->ndim, lay->shape) != DYNC_OK ||
+        !dync__layout_equal(lay, &rows))
+        return false;
+    for (int d = 0; d < lay->ndim; d++)
+        if (!(all.size[d] = lay->shape[d])) return false;
+    s->counting = true;
+    s->parts = 0;
+    (void)dync__sum_region_of(s, &all, 0);
+    s->counting = false;
+    return s->parts <= (int64_t)DYNC__SLICE_PARTS * s->term.n;
+}
+
+/* What stands for the sum: of its type, and memory of its own. */
+static dync__node *dync__sum_make(dync__sum *s)
+{
+    const dync__node *root = s->add.at[s->add.n - 1].node;
+    const dync__info *want = &root->info[0];
+    dync__sum_region all = {{0}, {0}};
+    dync__arg args[1] = {{0}};
+    memcpy(all.size, want->lay.shape, sizeof all.size);
+    s->parts = INT64_MIN;
+    dync__node *n = dync__sum_region_of(s, &all, 0);
+    if (n && n->op != DYNC__OP_cat) return NULL;
+    if (n && !dync__layout_equal(&n->info[0].lay, &want->lay))
+        n = dync__sum_call(s, DYNC__USED(DYNC__OP__clone_contiguous), 1, &n, 1, args);
+    if (!n || !dync__layout_equal(&n->info[0].lay, &want->lay)) return NULL;
+    n->apart = root->apart;
+    n->requires_grad[0] = root->requires_grad[0];
+    return n;
+}
+
+/* The sums of the graph, in order. */
+typedef struct dync__sums {
+    dync__arena arena;
+    DYNC__VEC(dync__sum *) at;
+} dync__sums;
+
+static bool dync__sums_find(dync__sums *all, dync__graph *g)
+{
+    int *place = dync__arena_alloc(&all->arena, (size_t)(g->node.n + 1) * sizeof *place);
+    if (!place) return false;
+    memset(place, 0xff, (size_t)(g->node.n + 1) * sizeof *place);
+    bool *inside = dync__arena_alloc(&all->arena, (size_t)g->node.n + 1);
+    if (!inside) return false;
+    for (int i = g->node.n - 1; i >= 0; i--) {
+        dync__node *n = g->node.at[i];
+        if (!dync__sum_adds(n)) continue;
+        for (int k = 0; k < 2; k++)
+            if (dync__sum_is_inside(n->args[k].as.node)) inside[n->args[k].as.node->index] = true;
+    }
+    for (int i = 0; i < g->node.n; i++) {
+        if (inside[i] || !dync__sum_adds(g->node.at[i])) continue;
+        dync__sum *s = dync__arena_alloc(&all->arena, sizeof *s);
+        if (!s) return false;
+        s->g = g;
+        s->arena = &all->arena;
+        if (!dync__sum_collect(s, g->node.at[i], place)) return false;
+        if (dync__sum_pays(s) && !dync__avec_push(&all->arena, &all->at, s)) return false;
+    }
+    return true;
+}
+
+static void dync__sums_follow(void *user, dync__arg *a)
+{
+    (void)user;
+    if (a->as.node->mark) a->as.node = a->as.node->mark;
+}
+
+/* The nodes again, in order, those of a sum in its place. mark: what stands for a node. */
+static dync_status dync__sums_put(dync__sums *all, dync__graph *g)
+{
+    int n = g->node.n;
+    dync__node **old = dync__arena_copy(&all->arena, g->node.at, (size_t)n * sizeof *old);
+    if (!old) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++) old[i]->mark = NULL;
+    g->node.n = 0;
+    for (int i = 0, k = 0; i < n; i++) {
+        dync__node_each_input(old[i], dync__sums_follow, NULL);
+        if (!dync__avec_push(&g->arena, &g->node, old[i])) return DYNC_ERR_MEMORY;
+        if (k == all->at.n) continue;
+        const dync__sum *s = all->at.at[k];
+        if (s->add.at[s->add.n - 1].node == old[i]) old[i]->mark = dync__sum_make(all->at.at[k++]);
+    }
+    return g->failed ? DYNC_ERR_MEMORY : dync__graph_dce(g);
+}
+
+DYNC__FN dync_status dync__graph_slices(dync__graph *g)
+{
+    dync__sums all = {{0}, {0}};
+    if (dync__graph_has_writes(g)) return DYNC_OK;
+    dync__graph_renumber(g);
+    dync_status status = dync__sums_find(&all, g) ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (status == DYNC_OK && all.at.n) status = dync__sums_put(&all, g);
+    dync__arena_free(&all.arena);
+    return status;
+}
+#endif
