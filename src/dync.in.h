@@ -407,6 +407,8 @@ DYNC__PLAIN
 #include "graph/copy.c"
 #include "graph/cse.c"
 #include "graph/dce.c"
+#include "graph/slices.h"
+#include "graph/slices_find.c"
 #include "graph/slices.c"
 #include "graph/symbolic.c"
 #include "graph/split.c"

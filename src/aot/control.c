@@ -79,7 +79,8 @@ static dync_status dync__aside_settle(dync__aside *a)
     if (a->into.random) return dync__functional_refuse(&a->f, "random numbers inside a function");
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
-    return dync__graph_pass(DYNC__PASS_dce, g);
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    return dync__graph_pass(DYNC__PASS_slices, g);
 }
 
 DYNC__FN dync_status dync__aside_end(dync__aside *a, dync_status status, dync__graph **out,

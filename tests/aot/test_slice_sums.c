@@ -73,16 +73,15 @@ static dync_tensor *placed(dync_tensor *x, int n, const int64_t *shape, int dept
     int dim = draw(2) ? d : d - n;
     if (select) {
         int64_t at = draw(2) ? from : from - shape[d];
-        return dync_as_tensor(
-            dync_op_call_values("select_backward", 4,
-                                (dync_value[]){DYNC_V(g), list_of(n, shape), DYNC_V(dim),
-                                               DYNC_V(at)}));
+        return dync_as_tensor(dync_op_call_values(
+            "select_backward", 4,
+            (dync_value[]){DYNC_V(g), list_of(n, shape), DYNC_V(dim), DYNC_V(at)}));
     }
     if (to == shape[d] && draw(2)) to = DYNC_END;
     return dync_as_tensor(
         dync_op_call_values("slice_backward", 6,
-                            (dync_value[]){DYNC_V(g), list_of(n, shape), DYNC_V(dim),
-                                           DYNC_V(from), DYNC_V(to), DYNC_V(step)}));
+                            (dync_value[]){DYNC_V(g), list_of(n, shape), DYNC_V(dim), DYNC_V(from),
+                                           DYNC_V(to), DYNC_V(step)}));
 }
 
 /* Additions of such, of whole arrays and of sums: in chains, in trees, of sums that others read
@@ -135,18 +134,19 @@ static dync_value compiled(const char *disable, const char *backend, dync_tensor
 
 TEST(sums_of_placed_gradients)
 {
-    static const int dtypes[] = {DYNC_F32, DYNC_F32, DYNC_F64, DYNC_F16, DYNC_BF16, DYNC_I64,
-                                 DYNC_I32};
+    static const int dtypes[] = {DYNC_F32,  DYNC_F32, DYNC_F64, DYNC_F16,
+                                 DYNC_BF16, DYNC_I64, DYNC_I32};
     for (int i = 0; i < test_count(60); i++) DYNC_SCOPE {
         now = (drawn){.seed = (uint64_t)i + 1000 * test__state.seed};
         state = now.seed;
         now.dtype = dtypes[draw(7)];
         now.n_dims = 1 + draw(4);
         for (int d = 0; d < now.n_dims; d++) now.shape[d] = draw(12) ? 1 + draw(7) : 0;
-        dync_tensor *x = dync_to_dtype(dync_mul(dync_randn(dync_shape(40)), 8),
-                                       (dync_dtype)now.dtype);
-        dync_value in = DYNC_V(x), want = sums(&in, 1, NULL), plain = compiled("slices", "inductor", x),
-                   got = compiled(NULL, "inductor", x), one = compiled(NULL, "aot_eager", x);
+        dync_tensor *x =
+            dync_to_dtype(dync_mul(dync_randn(dync_shape(40)), 8), (dync_dtype)now.dtype);
+        dync_value in = DYNC_V(x), want = sums(&in, 1, NULL),
+                   plain = compiled("slices", "inductor", x), got = compiled(NULL, "inductor", x),
+                   one = compiled(NULL, "aot_eager", x);
         if (!EXPECT(dync_error() == DYNC_OK && same(got, plain) && same(one, want))) {
             printf("  program %d: %s\n", i, dync_error() ? dync_error_message() : "differs");
             dync_clear_error();
@@ -177,8 +177,8 @@ static dync_tensor *stencil(dync_tensor *x, dync_tensor *w)
 static dync_tensor *rotary(dync_tensor *x, dync_tensor *w)
 {
     int64_t half = dync_size(x, -1) / 2;
-    dync_tensor *turned = dync_cat(dync_tuple(dync_neg(dync_narrow(x, -1, half, half)),
-                                              dync_narrow(x, -1, 0, half)), -1);
+    dync_tensor *turned = dync_cat(
+        dync_tuple(dync_neg(dync_narrow(x, -1, half, half)), dync_narrow(x, -1, 0, half)), -1);
     return dync_matmul(dync_add(dync_mul(x, dync_cos(x)), dync_mul(turned, 0.5)), w);
 }
 static dync_tensor *parts(dync_tensor *x, dync_tensor *w)
@@ -224,18 +224,20 @@ TEST(loops_over_slices)
         for (int call = 0; call < 3; call++) DYNC_SCOPE {
             int64_t n = 5 + (symbolic ? call : 0);
             dync_tensor *x = dync_mul(wide ? dync_randn(dync_shape(n, 2, 7, 6))
-                                           : dync_randn(dync_shape(n, 6, 6)), 0.5),
+                                           : dync_randn(dync_shape(n, 6, 6)),
+                                      0.5),
                         *w = dync_mul(dync_randn(dync_shape(6, 6)), 0.3), *want[3], *got[3];
-            if (call == 2) x = dync_contiguous(dync_transpose(x, 0, 1)), x = dync_transpose(x, 0, 1);
+            if (call == 2)
+                x = dync_contiguous(dync_transpose(x, 0, 1)), x = dync_transpose(x, 0, 1);
             x = dync_detach(dync_to_dtype(x, dtype)), w = dync_detach(dync_to_dtype(w, dtype));
             if (symbolic && call == 0) dync_mark_dynamic(x, 0);
             double near = dtype == DYNC_F64 ? 1e-12 : dtype == DYNC_F32 ? 1e-5 : 0.06;
             gradients(fn, NULL, x, w, want);
             gradients(fn, f, x, w, got);
             for (int k = 0; k < 3; k++)
-                if (!EXPECT(got[k] && dync_allclose(got[k], want[k], near, near) &&
-                            (!dync_ndim(got[k]) ||
-                             dync_stride(got[k], 0) == dync_stride(want[k], 0))))
+                if (!EXPECT(
+                        got[k] && dync_allclose(got[k], want[k], near, near) &&
+                        (!dync_ndim(got[k]) || dync_stride(got[k], 0) == dync_stride(want[k], 0))))
                     printf("  function %d, %s, dtype %d, call %d, result %d\n", i % 5,
                            backends[i / 5 % 3], (int)dtype, call, k);
         }
