@@ -530,6 +530,7 @@ DYNC__PLAIN
 #include "aot/parts.c"
 #include "aot/absent.c"
 #include "aot/joint.h"
+#include "aot/joint_walk.c"
 #include "aot/joint.c"
 #include "aot/joint_trace.c"
 #include "aot/control.c"

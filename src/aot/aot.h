@@ -154,6 +154,10 @@ typedef struct dync__aot_out {
     int same_as;      /* earlier output that is the very same tensor, or -1 */
     dync__layout lay; /* views: relative to the first element of that */
 } dync__aot_out;
+/* A gradient that is an error: from an output, numbered as in tangent_of, to an actual input. */
+typedef struct dync__aot_pair {
+    int out, input;
+} dync__aot_pair;
 /* The forward graph takes the passed actual inputs in order; its outputs are: new values of mutated
  * inputs, values, saved tensors. The backward graph takes the saved tensors, then one tangent per
  * entry of tangent_of (a mutation or value, counted together), and gives a gradient per entry of
@@ -179,9 +183,9 @@ typedef struct dync__aot_graphs {
     /* by saved value: is it read only to compute again what the operators' own rules save? */
     DYNC__VEC(bool) again;
     const dync__node *last_forward; /* of the joint graph */
-    char *backward_error;           /* why some outputs have no backward; owned */
+    char *backward_error;           /* why some gradients are an error; owned */
     dync_status backward_status;
-    DYNC__VEC(int) broken; /* those outputs, numbered as in tangent_of */
+    DYNC__VEC(dync__aot_pair) broken;
     int64_t saved_bytes, saved_input_bytes, recomputed_bytes;
     int n_recomputed;
     const dync__node *refused; /* of a graph that is not functional: at which node of the user's */

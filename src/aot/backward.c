@@ -264,12 +264,13 @@ static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
 
-/* A gradient of an output that has no backward. */
+/* Is a gradient wanted that is an error? */
 DYNC__FN dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out,
-                                      dync__tensor *const *grad_out)
+                                      dync__tensor *const *grad_out, int n_in, const bool *needed)
 {
     for (int i = 0; i < g->broken.n; i++)
-        if (g->broken.at[i] < n_out && grad_out[g->broken.at[i]])
+        if (g->broken.at[i].out < n_out && grad_out[g->broken.at[i].out] &&
+            g->broken.at[i].input < n_in && needed[g->broken.at[i].input])
             return dync__fail(g->backward_status, "%s", g->backward_error);
     return DYNC_OK;
 }
@@ -285,7 +286,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__ten
     const dync__aot_saved *s = state;
     const dync__aot_part *p = s->part;
     dync__arena arena = {0};
-    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
+    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out, n_in, needed));
     if (!p->bw) return DYNC_OK;
     dync__arg *args = dync__arena_alloc(&arena, (size_t)(s->n + p->n_tangents + 1) * sizeof *args),
               result = {0};

@@ -15,7 +15,7 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
 {
     dync__aot_saved *s = state;
     DYNC__TRY(dync__aot_saved_check_for(s, n_out, grad_out));
-    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out));
+    DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out, n_in, needed));
     if (!s->part->bw) return DYNC_OK;
     if (dync__any_fake(n_out, grad_out))
         return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
@@ -114,8 +114,22 @@ static dync__aot_saved *dync__aot_saved_new(dync__aot_code *c, const dync__aot_p
     return s;
 }
 
-/* Edges go to the inputs that this part has gradients for: what stands behind the others has
- * nothing to wait for. */
+/* Edges go to the inputs that this part has gradients for, or an error: what stands behind the
+ * others has nothing to wait for. Returns how many there are. */
+static int dync__aot_part_edges(const dync__aot_code *c, const dync__aot_part *p,
+                                dync__tensor *const *actual, dync__tensor **edge)
+{
+    int n = p->n_grads;
+    for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
+    for (int i = 0; i < c->g.broken.n; i++)
+        for (int k = 0; k < p->n_tangents; k++) {
+            if (p->tangent[k] != c->g.broken.at[i].out) continue;
+            edge[c->g.broken.at[i].input] = actual[c->g.broken.at[i].input];
+            n++;
+        }
+    return n;
+}
+
 static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part *p, int n_actual,
                                          dync__tensor *const *actual, dync__tensor *const *outputs,
                                          dync__tensor *const *saved, dync__aot_random random)
@@ -127,15 +141,15 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
         requires
     = (bool *)(edge + n_actual);
     memset(edge, 0, (size_t)room * sizeof *edge);
-    for (int i = 0; i < p->n_grads; i++) edge[p->grad[i]] = actual[p->grad[i]];
+    bool all = !dync__aot_part_edges(c, p, actual, edge); /* somewhere they lead */
     for (int i = 0; i < p->n_tangents; i++) requires[p->tangent[i]] = true;
     dync__aot_saved *s = dync__aot_saved_new(c, p, saved);
     dync_status status = s ? DYNC_OK : DYNC_ERR_MEMORY;
     if (s) s->random = random;
     if (s && c->double_backward) status = dync__aot_save_inputs(s, actual);
     if (status == DYNC_OK)
-        status = dync__tape_attach(&dync__aot_node, s, n_actual, p->n_grads ? edge : actual, n,
-                                   outputs, requires);
+        status = dync__tape_attach(&dync__aot_node, s, n_actual, all ? actual : edge, n, outputs,
+                                   requires);
     else if (s)
         dync__aot_saved_destroy(s);
     dync__room_end(edge, few, room, sizeof *edge);

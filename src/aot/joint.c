@@ -1,6 +1,6 @@
 /* aot/joint.c: the user's graph runs once over fakes, through the tape and the functional recorder;
  * for training the tape is then walked backward in the same recorder: one joint graph. After
- * alias.c and partition.c. */
+ * alias.c, partition.c and joint_walk.c. */
 #include "../dync.in.h"
 #include "aot.h"
 #include "joint.h"
@@ -165,15 +165,6 @@ DYNC__FN dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
-/* out and tangent: the outputs with history and their incoming gradients; wrt and grad: the
- * leaves and their gradients. wrt_input: the actual input behind each leaf. Arrays in the
- * joint's arena; grad alone holds references. */
-typedef struct dync__joint_grads {
-    dync__tensor **out, **tangent, **wrt, **grad;
-    int *wrt_input;
-    int n_out, n_wrt;
-} dync__joint_grads;
-
 /* A tangent, dense and row major, becomes an input of the joint graph for every value that has
  * history. Without tangents (how->no_tangents) the first such output stands alone. */
 static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dync__joint_graph *g)
@@ -198,51 +189,6 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
         b->tangent[b->n_out++] = tangent;
     }
     return DYNC_OK;
-}
-
-/* Gradients of outputs from..to. An error of the tape's (a saved value was written since) or of a
- * rule's (a gradient cannot be written into an expanded view) is one of backward's, not of the
- * call: DYNC_ERR_AUTOGRAD, and kept. */
-static dync_status dync__joint_walk(dync__joint *j, dync__joint_grads *b, int from, int to)
-{
-    dync__error_guard guard;
-    bool grad_off = dync__grad_is_off();
-    dync__error_guard_begin(&guard);
-    dync__grad_off(true);
-    dync_status status = dync__tape_gradients(to - from, b->out + from,
-                                              j->how->no_tangents ? NULL : b->tangent + from,
-                                              b->n_wrt, b->wrt, b->grad, true, false, true);
-    dync__grad_off(grad_off);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (status == inner.status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
-        dync__strfree(j->into->backward_error);
-        j->into->backward_error = dync__strdup(inner.message);
-        j->into->backward_status = status;
-        return j->into->backward_error ? DYNC_ERR_AUTOGRAD : DYNC_ERR_MEMORY;
-    }
-    if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
-    return status;
-}
-
-/* Of all outputs; where that is an error, of those that have a backward. */
-static dync_status dync__joint_walk_all(dync__joint *j, dync__joint_grads *b)
-{
-    dync_status status = dync__joint_walk(j, b, 0, b->n_out);
-    int n = 0;
-    for (int i = 0; i < b->n_out && status == DYNC_ERR_AUTOGRAD; i++) {
-        dync_status one = dync__joint_walk(j, b, i, i + 1);
-        if (one == DYNC_OK) {
-            b->out[n] = b->out[i];
-            b->tangent[n++] = b->tangent[i];
-            for (int k = 0; k < b->n_wrt; k++) dync__unref(b->grad[k]);
-        } else if (one != DYNC_ERR_AUTOGRAD ||
-                   !dync__vec_push(&j->into->broken, j->into->tangent_of.at[i])) {
-            status = one != DYNC_ERR_AUTOGRAD ? one : DYNC_ERR_MEMORY;
-        }
-        memset(b->grad, 0, (size_t)b->n_wrt * sizeof *b->grad);
-    }
-    if (status != DYNC_ERR_AUTOGRAD) return status;
-    return n ? dync__joint_walk(j, b, 0, n) : DYNC_OK;
 }
 
 /* Walks the tape from the outputs to the leaves in the same recorder. last_forward marks where

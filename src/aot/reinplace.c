@@ -138,7 +138,9 @@ static bool dync__reinplace_may(const dync__reinplace *r, const dync__node *n,
                                 const dync__node *base)
 {
     const dync__node *owner = dync__reinplace_owner(r, base);
-    if (r->last[base->index] != n->index) return false; /* somebody reads the old value later */
+    int view = r->place[base->index];
+    if (r->last[base->index] != n->index) return false;   /* somebody reads the old value later */
+    if (view >= 0 && r->root[view] != view) return false; /* so is what it was put back into */
     /* no result has the memory of an input, but for the new value of that input */
     if (owner->kind == DYNC__N_PLACEHOLDER)
         return r->over[n->index] && r->results[n->index] == r->ends[n->index];

@@ -34,7 +34,7 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
                                             dync__tensor *const *grad_out, int n_in,
                                             const bool *needed, dync__tensor **grad_in);
 DYNC__FN dync_status dync__aot_broken(const dync__aot_graphs *g, int n_out,
-                                      dync__tensor *const *grad_out);
+                                      dync__tensor *const *grad_out, int n_in, const bool *needed);
 DYNC__FN bool dync__any_fake(int n, dync__tensor *const *t);
 
 /* backward_twice.c */
