@@ -152,8 +152,8 @@ golden-update: $(B)/tools/dync-opt
 
 # ---- tests and examples -----------------------------------------------------------------------------------------------------
 # Examples begin with DYNC_IMPLEMENTATION, as a user's program does. DYNC__IMPLEMENTED says that it exists already:
-# they link dync.o. A test's own code is optimised less: two hundred programs compile in a third of the time.
-TEST_O    ?= -O1
+# they link dync.o. A test's own code is not optimised: it takes longer to compile than to run.
+TEST_O    ?= -O0
 TEST_FLAGS = $(filter-out -O%,$(CFLAGS)) $(TEST_O)
 LINK = $(CC) $(STD) $(USER) $(TEST_FLAGS) $(DEPS) -I. -Itests -DDYNC__IMPLEMENTED $< $(filter %.o,$^) $(if $(filter %.so,$^),$(SHARED)) $(LDFLAGS) $(LIBS) -o $@
 $(WHITE): $(B)/%: %.c $(LIBDYNC)
@@ -218,11 +218,13 @@ $(HAND): $(B)/%.o: %.c
 # Three tiers, one line per program, the last line says how many passed and failed: check, the quick programs; test,
 # what a newcomer runs; test-all, everything deterministic; test-rest, what test-all runs beside test: the long tests,
 # each further level of code generation, every way to build and embed. Without -j there are as many jobs as cores.
+# Of random cases check and test, and each further level, draw two fifths of what the tests name; SOAK=n: n times that.
+DRAWN    := SOAK=$(or $(SOAK),0.4)
 PARALLEL  = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(CORES))
 LEVELS   := $(if $(shell grep -m 1 -o avx512bw /proc/cpuinfo 2>/dev/null),avx2) none    # below what the machine has: DYNC_CPU
 # Programs with tests that only TEST_LONG=1 runs, or that make as many random cases as SOAK says.
-SOAKED    = $(filter $(patsubst %.c,$(B)/%,$(shell grep -lE '^TEST_LONG$(if $(filter-out 1,$(or $(SOAK),10)),|test_count|random_forms)' tests/*/test_*.c tests/*/white_*.c)),$(QUICK) $(LONG))
-IN_LENGTH = --with "env TEST_LONG=1 TEST_TIMEOUT=2400 SOAK=$(or $(SOAK),10)" $(SOAKED) $(foreach l,$(LEVELS),--with "env DYNC_CPU=$l" $(PER_LEVEL)) --plain
+SOAKED    = $(filter $(patsubst %.c,$(B)/%,$(shell grep -lE '^TEST_LONG$(if $(filter-out 1 0.%,$(or $(SOAK),10)),|test_count|random_forms)' tests/*/test_*.c tests/*/white_*.c)),$(QUICK) $(LONG))
+IN_LENGTH = --with "env TEST_LONG=1 TEST_TIMEOUT=2400 SOAK=$(or $(SOAK),10)" $(SOAKED) $(foreach l,$(LEVELS),--with "env DYNC_CPU=$l $(DRAWN)" $(PER_LEVEL)) --plain
 PER_LEVEL = $(filter-out $(B)/tests/minify/% $(B)/tests/fault/%,$(WHITE) $(MERGED))
 STRUCTURE := "headers-current=$(MAKE) -s headers-current" "layers=$(MAKE) -s layers" "links=$(MAKE) -s links"
 BUILDS    := "names=$(MAKE) -s names" "size=$(MAKE) -s size" "cxx=$(MAKE) -s cxx" "docs-check=$(MAKE) -s docs-check" \
@@ -236,13 +238,13 @@ test:     ; +@$(MAKE) --no-print-directory $(PARALLEL) test-now
 test-rest: ; +@$(MAKE) --no-print-directory $(PARALLEL) test-rest-now
 test-all: ; +@$(MAKE) --no-print-directory $(PARALLEL) test-all-now
 check-now: $(QUICK) $(B)/tools/runtests $(B)/tools/layers
-	+@$(RUN) $(QUICK) $(STRUCTURE)
+	+@$(DRAWN) $(RUN) $(QUICK) $(STRUCTURE)
 test-now: $(QUICK) $(LONG) $(NEEDED)
-	+@$(RUN) $(BUILDS) $(STRUCTURE) $(QUICK) $(LONG) $(SHOWN)
+	+@$(DRAWN) $(RUN) $(BUILDS) $(STRUCTURE) $(QUICK) $(LONG) $(SHOWN)
 test-rest-now: $(QUICK) $(LONG) $(NEEDED)
 	+@$(RUN) $(WAYS) $(IN_LENGTH)
 test-all-now: $(QUICK) $(LONG) $(NEEDED)
-	+@$(RUN) $(BUILDS) $(STRUCTURE) $(QUICK) $(LONG) $(SHOWN) $(WAYS) $(IN_LENGTH)
+	+@$(DRAWN) $(RUN) $(BUILDS) $(STRUCTURE) $(QUICK) $(LONG) $(SHOWN) $(WAYS) $(IN_LENGTH)
 PICKED    := $(strip $(if $(T),$(foreach t,$(QUICK) $(LONG),$(if $(strip $(foreach w,$(T),$(findstring $w,$t))),$t)),$(QUICK) $(LONG)))
 run: $(PICKED) $(B)/tools/runtests
 	@$(RUN) $(PICKED)
@@ -471,9 +473,8 @@ docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 	    [ ! -f $${p%.c}.txt ] || cmp $${p%.c}.txt $${p%.c}.out || { cat $${p%.c}.out; exit 1; }; done
 
 # ---- sanitizers -------------------------------------------------------------------------------------------------------------------------
-# Allocations that cannot be served return NULL, as malloc does. Of random cases a quarter; SOAK says otherwise. What
-# belongs to a test alone is not optimised: it takes longer to compile than to run.
-SAN = SOAK=$(or $(SOAK),0.25) ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ SPLIT=1 TEST_O=-O0 \
+# Allocations that cannot be served return NULL, as malloc does. Of random cases a quarter; SOAK says otherwise.
+SAN = SOAK=$(or $(SOAK),0.25) ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ SPLIT=1 \
       CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all $(if $(findstring clang,$(CC)),-Wno-pass-failed)" LDFLAGS="-fsanitize=$(1)"
 asan: ; @$(call SAN,address) run samples
 ubsan: ; @$(call SAN,undefined) run samples

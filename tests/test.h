@@ -8,9 +8,10 @@
  * its own where fork exists, so a crash or an endless loop is one failure and not the end. What a
  * passing test prints is thrown away. TEST_LONG defines a test that only `make test-all` runs
  * (TEST_LONG=1 in the environment), or -t with its whole name. test_count(n) is n times SOAK (1
- * where the environment has no SOAK): for tests that make random cases. SOAK may be a fraction,
- * under sanitizers for one; of a list that has an end test_every() says that each nth is enough
- * then. Options: -t text (names that contain it), --seed N, --list, --no-fork, -v (show output).
+ * where the environment has no SOAK): for tests that make random cases. SOAK may be a fraction, as
+ * in `make test` and under sanitizers; of a list that has an end test_every() says that each nth
+ * is enough then, and test_share(n) is at most n.
+ * Options: -t text (names that contain it), --seed N, --list, --no-fork, -v (show output).
  * The last line is always "N passed, N failed, N skipped"; the exit status is 0 where nothing
  * failed.
  *
@@ -318,6 +319,12 @@ TEST__UNUSED static int test_count(int quick)
 {
     int n = (int)(quick * test__soak());
     return n > 0 ? n : 1;
+}
+/* of n cases at length, all, or fewer where SOAK is less than 1 */
+TEST__UNUSED static int test_share(int n)
+{
+    int count = test_count(n);
+    return count < n ? count : n;
 }
 TEST__UNUSED static int test_every(void)
 {

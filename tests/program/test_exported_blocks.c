@@ -62,10 +62,10 @@ TEST(random_layers) { check(12, "", checked); }
 TEST(random_layers_plain) { check(4, "unroll,epilogue,convs", "-std=c99 -O0"); }
 TEST_LONG(many_random_layers)
 {
-    check(150, "", checked);
-    check(60, "", "-std=c11 -O3");
-    check(40, "convs", checked);
-    check(40, "epilogue", checked);
-    check(40, "unroll,epilogue,convs", checked);
+    check(test_share(150), "", checked);
+    check(test_share(60), "", "-std=c11 -O3");
+    check(test_share(40), "convs", checked);
+    check(test_share(40), "epilogue", checked);
+    check(test_share(40), "unroll,epilogue,convs", checked);
 }
 TEST_MAIN

@@ -99,8 +99,8 @@ static const char checked[] = "-std=c99 -O1 -fsanitize=address,undefined -fno-sa
 TEST(each_operator) { check(OPS, checked); }
 TEST_LONG(many_operators)
 {
-    check(20 * OPS, checked);
-    check(5 * OPS, "-std=c11 -O3");
+    check(test_share(20) * OPS, checked);
+    check(test_share(5) * OPS, "-std=c11 -O3");
 }
 
 /* ---- what is written in place ---------------------------------------------------------------- */

@@ -173,8 +173,8 @@ TEST(random_nets) { check(4, DYNC_F32, checked); }
 TEST(random_nets_of_doubles) { check(2, DYNC_F64, "-std=c99 -O0"); }
 TEST_LONG(many_random_nets)
 {
-    check(40, DYNC_F32, checked);
-    check(20, DYNC_F64, checked);
-    check(20, DYNC_F32, "-std=c11 -O3");
+    check(test_share(40), DYNC_F32, checked);
+    check(test_share(20), DYNC_F64, checked);
+    check(test_share(20), DYNC_F32, "-std=c11 -O3");
 }
 TEST_MAIN

@@ -96,10 +96,10 @@ TEST(random_layers) { check(5, 0, "-std=c99 -O1"); }
 TEST(random_wide_layers) { check(5, 1, "-std=c99 -O1"); }
 TEST_LONG(many_random_layers)
 {
-    check(60, 0, checked);
-    check(60, 1, checked);
-    check(100, 1, "-std=c11 -O3");
-    check(60, 1, "-std=gnu11 -O2 -march=native");
+    check(test_share(60), 0, checked);
+    check(test_share(60), 1, checked);
+    check(test_share(100), 1, "-std=c11 -O3");
+    check(test_share(60), 1, "-std=gnu11 -O2 -march=native");
 }
 
 /* ---- maxima of sums -------------------------------------------------------------------------- */

@@ -306,6 +306,7 @@ TEST_LONG(many_c_sources)
 {
     dync_on_error(quiet, NULL);
     test__state.seed += 1;
-    check_c(MOST_IN_C, "-std=c11 -O2 -fsanitize=address,undefined -fno-sanitize-recover=all");
+    check_c(test_share(MOST_IN_C),
+            "-std=c11 -O2 -fsanitize=address,undefined -fno-sanitize-recover=all");
 }
 TEST_MAIN
