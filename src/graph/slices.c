@@ -9,8 +9,9 @@
  *                                        cat(a[0:1], a[1:n-1] + b[0:n-2], b[n-2:n-1])
  *
  * A tree of additions is taken whole: those inside have no other reader. Its leaves are terms: a
- * box of the result with a value for it; slices of slices are one box. Of a term that is the whole
- * result every part has its part. */
+ * box of the result with a value for it; slices of slices are one box, and those of step k are
+ * boxes of the result seen as rows of k. Of a term that is the whole result every part has its
+ * part. */
 #include "../dync.in.h"
 #include "slices.h"
 DYNC__COLD
@@ -23,10 +24,7 @@ typedef struct dync__sum_region {
     int64_t start[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS];
 } dync__sum_region;
 
-static const dync__layout *dync__sum_layout(const dync__sum *s)
-{
-    return &s->add.at[s->add.n - 1].node->info[0].lay;
-}
+static dync__node *dync__sum_root(const dync__sum *s) { return s->add.at[s->add.n - 1].node; }
 
 /* ---- new nodes ------------------------------------------------------------------------------- */
 static dync__tensor *dync__sum_stand_in(dync__sum *s, const dync__node *n, dync__storage *memory)
@@ -69,7 +67,7 @@ static dync__node *dync__sum_call(dync__sum *s, int op, int n_in, dync__node *co
     if (dync__op_infer(&c, &info) != DYNC_OK) return NULL;
     info.alias = c.row->cls == DYNC__VIEW ? 0 : -1;
     info.view = false;
-    const dync__node *root = s->add.at[s->add.n - 1].node;
+    const dync__node *root = dync__sum_root(s);
     dync__node *n = dync__graph_call(s->g, op, nargs, args, 1, &info, NULL);
     if (!n) return NULL;
     n->at = root->at;
@@ -80,8 +78,8 @@ static dync__node *dync__sum_call(dync__sum *s, int op, int n_in, dync__node *co
 
 static dync__node *dync__sum_zeros(dync__sum *s, const dync__sum_region *r)
 {
-    const dync__info *info = &s->add.at[s->add.n - 1].node->info[0];
-    dync__arg args[3] = {dync__arg_dims(info->lay.ndim, r->size), dync__arg_dtype(info->dtype),
+    const dync__info *info = &dync__sum_root(s)->info[0];
+    dync__arg args[3] = {dync__arg_dims(s->ndim, r->size), dync__arg_dtype(info->dtype),
                          dync__arg_device(info->device)};
     return dync__sum_call(s, DYNC__USED(DYNC__OP_zeros), 0, NULL, 3, args);
 }
@@ -90,8 +88,9 @@ static dync__node *dync__sum_zeros(dync__sum *s, const dync__sum_region *r)
 static dync__node *dync__sum_part(dync__sum *s, const dync__sum_term *t, const dync__sum_region *r)
 {
     dync__node *n = t->value->mark ? t->value->mark : t->value;
-    int rank = n->info[0].lay.ndim, ndim = dync__sum_layout(s)->ndim;
-    for (int d = 0; d < rank && n; d++) {
+    dync__arg view[2] = {{0}, dync__arg_dims(t->rank, t->view)};
+    if (t->viewed) n = dync__sum_call(s, DYNC__USED(DYNC__OP_view), 1, &n, 2, view);
+    for (int d = 0; d < t->rank && n; d++) {
         int axis = t->axis[d];
         int64_t start = r->start[axis] - t->start[axis];
         dync__arg args[5] = {{0},
@@ -102,9 +101,9 @@ static dync__node *dync__sum_part(dync__sum *s, const dync__sum_term *t, const d
         if (r->size[axis] != t->size[axis])
             n = dync__sum_call(s, DYNC__USED(DYNC__OP_slice), 1, &n, 5, args);
     }
-    for (int axis = 0, d = 0; axis < ndim && n; axis++) {
+    for (int axis = 0, d = 0; axis < s->ndim && n; axis++) {
         dync__arg args[2] = {{0}, dync__arg_i(axis)};
-        if (d < rank && t->axis[d] == axis)
+        if (d < t->rank && t->axis[d] == axis)
             d++;
         else
             n = dync__sum_call(s, DYNC__USED(DYNC__OP_unsqueeze), 1, &n, 2, args);
@@ -116,10 +115,11 @@ static dync__node *dync__sum_part(dync__sum *s, const dync__sum_term *t, const d
 static bool dync__sum_reaches(const dync__sum *s, const dync__sum_term *t,
                               const dync__sum_region *r)
 {
-    for (int d = 0; d < dync__sum_layout(s)->ndim; d++)
-        if (!dync__is_token(t->size[d]) &&
-            (t->start[d] + t->size[d] <= r->start[d] || t->start[d] >= r->start[d] + r->size[d]))
+    for (int d = 0; d < s->ndim; d++) {
+        int64_t from = t->start[d], to = from + t->size[d], end = r->start[d] + r->size[d];
+        if (!dync__is_token(t->size[d]) && (from == to || to <= r->start[d] || from >= end))
             return false;
+    }
     return true;
 }
 
@@ -182,11 +182,10 @@ static int dync__sum_cuts(dync__sum *s, const dync__sum_region *r, int d, int64_
 /* The sum over a region, by dims from d on; recursion: by dim. NULL: no memory, or only counted. */
 static dync__node *dync__sum_region_of(dync__sum *s, const dync__sum_region *r, int d)
 {
-    const dync__layout *lay = dync__sum_layout(s);
     int64_t *cut = NULL;
     int n = 1;
-    for (; d < lay->ndim && n <= 2; d++) {
-        if (dync__is_token(lay->shape[d])) continue;
+    for (; d < s->ndim && n <= 2; d++) {
+        if (dync__is_token(s->shape[d])) continue;
         n = dync__sum_cuts(s, r, d, &cut);
         if (n < 0) return NULL;
         if (n > 2) break;
@@ -210,15 +209,15 @@ static dync__node *dync__sum_region_of(dync__sum *s, const dync__sum_region *r, 
 /* Slices among few whole terms, of an array that has elements, in not too many parts. */
 static bool dync__sum_pays(dync__sum *s)
 {
-    const dync__layout *lay = dync__sum_layout(s);
+    const dync__layout *lay = &dync__sum_root(s)->info[0].lay;
     dync__layout rows;
     dync__sum_region all = {{0}, {0}};
     if (s->n_whole == s->term.n || s->n_whole > DYNC__SLICE_WHOLE ||
         dync__layout_contiguous(&rows, lay->ndim, lay->shape) != DYNC_OK ||
         !dync__layout_equal(lay, &rows))
         return false;
-    for (int d = 0; d < lay->ndim; d++)
-        if (!(all.size[d] = lay->shape[d])) return false;
+    for (int d = 0; d < s->ndim; d++)
+        if (!(all.size[d] = s->shape[d])) return false;
     s->counting = true;
     s->parts = 0;
     (void)dync__sum_region_of(s, &all, 0);
@@ -226,17 +225,28 @@ static bool dync__sum_pays(dync__sum *s)
     return s->parts <= (int64_t)DYNC__SLICE_PARTS * s->term.n;
 }
 
+/* The result, of more axes than dims, in its own shape. */
+static dync__node *dync__sum_flat(dync__sum *s, dync__node *n)
+{
+    const dync__layout *lay = &dync__sum_root(s)->info[0].lay;
+    dync__arg whole[1] = {{0}}, args[2] = {{0}, dync__arg_dims(lay->ndim, lay->shape)};
+    if (!dync__layout_is_contiguous(&n->info[0].lay))
+        n = dync__sum_call(s, DYNC__USED(DYNC__OP__clone_contiguous), 1, &n, 1, whole);
+    return n ? dync__sum_call(s, DYNC__USED(DYNC__OP_view), 1, &n, 2, args) : NULL;
+}
+
 /* What stands for the sum: of its type, and memory of its own. */
 static dync__node *dync__sum_make(dync__sum *s)
 {
-    const dync__node *root = s->add.at[s->add.n - 1].node;
+    const dync__node *root = dync__sum_root(s);
     const dync__info *want = &root->info[0];
     dync__sum_region all = {{0}, {0}};
     dync__arg args[1] = {{0}};
-    memcpy(all.size, want->lay.shape, sizeof all.size);
+    memcpy(all.size, s->shape, sizeof all.size);
     s->parts = INT64_MIN;
     dync__node *n = dync__sum_region_of(s, &all, 0);
-    if (n && n->op != DYNC__OP_cat) return NULL;
+    if (!n || n->op != DYNC__OP_cat) return NULL;
+    if (s->stepped) n = dync__sum_flat(s, n);
     if (n && !dync__layout_equal(&n->info[0].lay, &want->lay))
         n = dync__sum_call(s, DYNC__USED(DYNC__OP__clone_contiguous), 1, &n, 1, args);
     if (!n || !dync__layout_equal(&n->info[0].lay, &want->lay)) return NULL;

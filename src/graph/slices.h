@@ -4,12 +4,14 @@
 #include "../dync.in.h"
 #include "graph.h"
 
-/* Elsewhere the term is zero. axis: which dim of the result a dim of value is; those that no dim
- * of it is are one place long. */
+/* A box of the result; elsewhere the term is zero. axis: which axis of the result each of the first
+ * `rank` dims of value is; those that no dim of it is are one place long. */
 typedef struct dync__sum_term {
-    dync__node *value;
-    int64_t start[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS];
-    int axis[DYNC_MAX_DIMS];
+    dync__node *value, *leaf; /* leaf: what was added */
+    int64_t start[DYNC_MAX_DIMS], size[DYNC_MAX_DIMS], step[DYNC_MAX_DIMS];
+    int rank, axis[DYNC_MAX_DIMS];
+    bool viewed; /* value is taken as of these sizes */
+    int64_t view[DYNC_MAX_DIMS];
     dync__node *here; /* its part of the region in hand */
 } dync__sum_term;
 
@@ -20,9 +22,13 @@ typedef struct dync__sum_add {
     dync__node *here;
 } dync__sum_add;
 
+/* The axes are the dims of the result; a dim that is read by slices of step k is two, [n / k, k]. */
 typedef struct dync__sum {
     dync__graph *g;
     dync__arena *arena;
+    int ndim;
+    int64_t shape[DYNC_MAX_DIMS];
+    bool stepped;
     DYNC__VEC(dync__sum_add) add; /* in order; the last is the whole */
     DYNC__VEC(dync__sum_term) term;
     int n_whole;   /* terms that are the whole result */
