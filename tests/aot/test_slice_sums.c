@@ -245,4 +245,60 @@ TEST(loops_over_slices)
         dync_compiled_free(f);
     }
 }
+/* ---- what stands between --------------------------------------------------------------------- */
+static dync_tensor *doubled(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 2);
+}
+/* A step in one function: slices of a value with a hook and a gradient of its own. */
+static dync_tensor *step(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *z = dync_mul(w, dync_sin(x)), *loss = dync_mean(z, DYNC_ALL, false);
+    dync_register_hook(z, doubled, NULL);
+    dync_retain_grad(z);
+    for (int t = 0; t < 4; t++) {
+        dync_tensor *row = dync_select(z, 1, t), *tail = dync_slice(z, 1, t, DYNC_END, 1);
+        loss = dync_add(loss, dync_sum(dync_mul(row, dync_exp(row)), DYNC_ALL, false));
+        loss = dync_add(loss, dync_sum(dync_square(tail), DYNC_ALL, false));
+    }
+    dync_backward(loss);
+    return dync_mul(dync_grad(z), 1);
+}
+/* Gradients with a history: of a loss of the gradient. */
+static dync_tensor *twice(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *loss = NULL;
+    for (int t = 0; t < 5; t++) {
+        dync_tensor *row = dync_mul(dync_select(w, 1, t), dync_select(w, 1, (t * 2) % 6)),
+                    *l = dync_sum(dync_mul(dync_sin(row), dync_select(x, 1, t)), DYNC_ALL, false);
+        loss = loss ? dync_add(loss, l) : l;
+    }
+    dync_value all = dync_gradients(DYNC_V(loss), DYNC_V(w), DYNC_NONE,
+                                    (dync_grad_options){.create_graph = true});
+    dync_tensor *g = dync_as_tensor(dync_at(all, 0));
+    dync_backward(dync_sum(dync_mul(g, dync_cos(g)), DYNC_ALL, false));
+    return dync_detach(g);
+}
+
+TEST(hooks_retained_and_second_gradients)
+{
+    static const fn2 fns[] = {step, twice};
+    static const char *backends[] = {"inductor", "aot_eager", "eager"};
+    for (int i = 0; i < 6; i++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(fns[i % 2], .fullgraph = true, .backend = backends[i / 2]);
+        for (int call = 0; call < 3; call++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(3, 6, 4)), *w = dync_randn(dync_shape(3, 6, 4));
+            dync_tensor *a = dync_requires_grad_(dync_clone(w), true),
+                        *b = dync_requires_grad_(dync_clone(w), true), *y = fns[i % 2](x, a),
+                        *z = dync_call(f, x, b);
+            EXPECT(z && dync_allclose(z, y, 1e-5, 1e-5));
+            if (!EXPECT(dync_allclose(dync_grad(b), dync_grad(a), 1e-5, 1e-5)))
+                printf("  function %d, %s, call %d\n", i % 2, backends[i / 2], call);
+        }
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
 TEST_MAIN

@@ -63,6 +63,60 @@ TEST(cse)
     dync__graph_unref(g);
 }
 
+/* a and b are x placed in zeros in two ways, by `op`; then comes `rest`. */
+static dync__graph *placed(const char *x, const char *op, int n, const char *a, const char *b,
+                           const char *rest)
+{
+    char text[2000];
+    int at = snprintf(text, sizeof text, "dync_value f(dync_tensor *x)  /* f32[%s] */\n{\n", x);
+    for (int i = 0; i < 2; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "    dync_tensor *%c = dync_as_tensor(dync_op_call_values(\"%s\", %d, "
+                       "(dync_value[]){DYNC_V(x), dync_tuple(3, 4), %s}));  /* f32[3, 4] */\n",
+                       'a' + i, op, n, i ? b : a);
+    snprintf(text + at, sizeof text - (size_t)at, "%s}\n", rest);
+    dync__graph *g = parse(text);
+    EXPECT_OK(dync__graph_slices(g));
+    EXPECT_OK(dync__graph_check(g));
+    return g;
+}
+
+/* Rows cost one array, and where slices overlap they are added; whoever else reads a partial sum
+ * still has it. */
+TEST(slices)
+{
+    dync__graph *g = placed("4", "select_backward", 4, "DYNC_V(0), DYNC_V(0)",
+                            "DYNC_V(0), DYNC_V(-1)",
+                            "    dync_tensor *s = dync_add(a, b);  /* f32[3, 4] */\n"
+                            "    return dync_tuple(s);\n");
+    REQUIRE_OK(dync__graph_cse(g));
+    REQUIRE_OK(dync__graph_dce(g));
+    EXPECT_EQ_STR(dync_graph_str(dync__graph_handle(g)),
+                  "dync_value f(dync_tensor *x)  /* f32[4] */\n{\n"
+                  "    dync_tensor *unsqueeze = dync_unsqueeze(x, 0);  /* f32[1, 4] @0 */\n"
+                  "    dync_tensor *zeros = dync_zeros(dync_shape(1, 4), "
+                  ".dtype = DYNC_F32, .device = DYNC_CPU);  /* f32[1, 4] */\n"
+                  "    dync_tensor *cat = dync_cat(dync_tuple(unsqueeze, zeros, unsqueeze), 0);"
+                  "  /* f32[3, 4] */\n"
+                  "    return dync_tuple(cat);\n}\n");
+    dync__graph_unref(g);
+    g = placed("3, 3", "slice_backward", 6, "DYNC_V(1), DYNC_V(0), DYNC_V(3), DYNC_V(1)",
+               "DYNC_V(1), DYNC_V(1), DYNC_V(4), DYNC_V(1)",
+               "    dync_tensor *s = dync_add(a, b);  /* f32[3, 4] */\n"
+               "    dync_tensor *t = dync_add(s, a);  /* f32[3, 4] */\n"
+               "    return dync_tuple(s, t);\n");
+    int adds = 0, cats = 0, backs = 0;
+    for (int i = 0; i < g->node.n; i++) {
+        adds += g->node.at[i]->op == DYNC__OP_add;
+        cats += g->node.at[i]->op == DYNC__OP_cat;
+        backs += g->node.at[i]->op == DYNC__OP_slice_backward;
+    }
+    EXPECT_EQ_INT(adds, 2); /* s: two columns of a + b; t: s and a, but for the last column */
+    EXPECT_EQ_INT(cats, 2);
+    EXPECT_EQ_INT(backs, 0);
+    dync__graph_unref(g);
+}
+
 /* Two equal fresh tensors are not one where one of them is written. */
 TEST(cse_respects_writes)
 {
