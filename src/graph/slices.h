@@ -22,7 +22,7 @@ typedef struct dync__sum_add {
     dync__node *here;
 } dync__sum_add;
 
-/* The axes are the dims of the result; a dim that is read by slices of step k is two, [n / k, k]. */
+/* The axes are the dims of the result; one that is read by slices of step k is two, [n / k, k]. */
 typedef struct dync__sum {
     dync__graph *g;
     dync__arena *arena;
