@@ -376,6 +376,7 @@ DYNC__PLAIN
 #include "autograd/function.h"
 #include "autograd/function.c"
 #include "autograd/function_graph.c"
+#include "autograd/cell.c"
 #include "autograd/grads.c"
 #include "autograd/grads_unary.c"
 #include "autograd/grads_reduce.c"

@@ -1,5 +1,4 @@
-/* autograd/function_graph.c: custom functions in graphs, trace_wrapped and cells. Before:
- * function.c. */
+/* autograd/function_graph.c: custom functions in graphs. Before: function.c. */
 #include "../dync.in.h"
 #include "node.h"
 #include "grads.h"
@@ -122,6 +121,32 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
     *result = row && dync__error_count() == errors ? dync_tuple_of(n, item) : DYNC_NONE;
 }
 
+/* As dync__apply_output: what forward gives back of its inputs, or twice, is another tensor on that
+ * memory. */
+static dync_value dync__traced_apart(const dync__apply *a, dync_value item, int n,
+                                     const dync_value *before)
+{
+    const dync__tensor *t = item.kind == DYNC_KIND_TENSOR ? dync__peek(item.as.t) : NULL;
+    bool shared = false;
+    for (int i = 0; t && i < a->ctx->n_in; i++) shared = shared || a->in[i] == t;
+    for (int i = 0; t && i < n; i++)
+        shared = shared || (before[i].kind == DYNC_KIND_TENSOR && before[i].as.t == item.as.t);
+    return shared ? dync_v_tensor(dync_detach(item.as.t)) : item;
+}
+static void dync__traced_plain(const dync__apply *a, dync_value *result)
+{
+    dync_value item[DYNC__APPLY_MAX], given[DYNC__APPLY_MAX];
+    int n = result->kind == DYNC_KIND_LIST ? dync_len(*result) : 1;
+    bool same = true;
+    if (n > DYNC__APPLY_MAX) return;
+    for (int i = 0; i < n; i++) {
+        given[i] = result->kind == DYNC_KIND_LIST ? (dync_at)(*result, i) : *result;
+        item[i] = dync__traced_apart(a, given[i], i, given);
+        same = same && (item[i].kind != DYNC_KIND_TENSOR || item[i].as.t == given[i].as.t);
+    }
+    if (!same) *result = result->kind == DYNC_KIND_LIST ? dync_tuple_of(n, item) : item[0];
+}
+
 /* The context lives while forward is traced; its node in the graph, custom_gradient, has what
  * backward needs as arguments and makes a new context from them each time (dync__traced_backward).
  */
@@ -142,6 +167,8 @@ DYNC__FN bool dync__apply_traced(const dync_autograd_function *fn, int nargs,
         one = result->kind == DYNC_KIND_TENSOR || f.packed || dync__error_count() != errors;
         if (wanted && grad && one && dync__error_count() == errors)
             dync__traced_outputs(&a, f, result);
+        else if (!(wanted && grad) && dync__error_count() == errors)
+            dync__traced_plain(&a, result);
     }
     if (a.ctx) dync__ctx_destroy(a.ctx);
     return one || !(wanted && grad);
@@ -300,99 +327,4 @@ DYNC__FN dync_status dync__g_custom_gradient(dync__grad *g)
     dync_status status = dync__traced_backward(g, ctx, &f);
     dync__ctx_destroy(ctx);
     return status;
-}
-
-/* ---- trace_wrapped, cells -------------------------------------------------------------------- */
-
-DYNC_API dync_tensor *dync_trace_wrapped(dync_tensor *grad, dync_hook fn, void *user)
-{
-    dync_tensor *result = NULL;
-    if (!dync__open(grad)) return NULL;
-    DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_trace_wrapped", NULL);
-    if (!fn) return dync__fail(DYNC_ERR_VALUE, "dync_trace_wrapped: the function is NULL"), NULL;
-    /* capture goes through the function, as Dynamo does */
-    if (dync__tls.compiling) {
-        result = fn(grad, user);
-        return result ? result : grad;
-    }
-    dync__arg args[2] = {dync__arg_h(grad), dync__arg_i(dync__hook_number(fn, user))};
-    return args[1].as.i < 0 ? NULL : dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
-}
-
-/* The hook sees the gradient as one node of a backward graph, each time that runs; where the
- * history of gradients is kept, as it is. */
-DYNC__FN dync_status dync__g_hooked(dync__grad *g)
-{
-    dync__arg args[2] = {dync__arg_h(g->grad_out[0]), g->call->args[1]};
-    dync_hook fn;
-    void *user;
-    if (dync__grad_is_off() || !dync__hook_of(args[1].as.i, &fn, &user)) {
-        dync_tensor *r = dync__op_call(DYNC__OP_trace_wrapped, 2, args, dync__tls.at);
-        return r ? dync__grad_set(g, 0, r) : dync__pending_or(DYNC_ERR_RUNTIME);
-    }
-    uint64_t errors = dync__error_count();
-    dync_tensor *r = fn(g->grad_out[0], user);
-    if (dync__error_count() != errors) return dync__pending_or(DYNC_ERR_RUNTIME);
-    return dync__grad_set(g, 0, r ? r : g->grad_out[0]);
-}
-
-static bool dync__cell_holds(dync_value v)
-{
-    return v.kind == DYNC_KIND_INT || v.kind == DYNC_KIND_FLOAT || v.kind == DYNC_KIND_BOOL;
-}
-
-static void dync__cell_free(dync__cell *cell)
-{
-    dync__object_end(&cell->root.object);
-    dync__root_set(&cell->root, NULL);
-    dync__free(cell, sizeof *cell);
-}
-static void dync__cell_end(dync__root *r) { dync__cell_free((dync__cell *)(void *)r); }
-
-/* The id is not used again, so a guard on a cell that was freed cannot meet another one. */
-DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
-{
-    static uint64_t last_id;
-    const char *text = dync__intern(name ? name : "cell");
-    if (!dync__cell_holds(initial))
-        return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;
-    dync__cell *cell = text ? dync__calloc(sizeof *cell) : NULL;
-    if (!cell) return NULL;
-    cell->name = text;
-    cell->value = initial;
-    cell->id = (uint64_t)DYNC__ATOMIC_INC(&last_id);
-    dync__root_set(&cell->root, dync__cell_end);
-    dync__object_made(&cell->root.object);
-    dync_cell *handle = dync__cell_handle(cell);
-    if (!handle) dync__cell_free(cell);
-    return handle;
-}
-
-DYNC_API void dync_cell_free(dync_cell *handle)
-{
-    dync__cell *cell = handle ? dync__cell_open(handle, "dync_cell_free") : NULL;
-    if (cell) dync__cell_free(cell);
-}
-
-DYNC_API void dync_cell_set(dync_cell *handle, dync_value value)
-{
-    const dync__grad_intercept *traced = dync__grad_intercepted();
-    dync__cell *cell = dync__cell_open(handle, "dync_cell_set");
-    if (!cell) return;
-    if (traced && traced->cell_set && traced->cell_set(cell, value)) return;
-    if (!dync__cell_holds(value)) {
-        dync__fail(DYNC_ERR_VALUE, "dync_cell_set: expected a number");
-        return;
-    }
-    cell->value = value;
-}
-
-DYNC_API dync_value dync_cell_get(dync_cell *handle)
-{
-    const dync__grad_intercept *traced = dync__grad_intercepted();
-    dync_value result = DYNC_NONE;
-    dync__cell *cell = dync__cell_open(handle, "dync_cell_get");
-    if (!cell) return result;
-    if (traced && traced->cell_get && traced->cell_get(cell, &result)) return result;
-    return cell->value;
 }

@@ -180,9 +180,31 @@ DYNC__FN dync_status dync__hook_register(dync__tensor *t, dync_hook fn, void *us
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* Does a tensor that is no leaf keep its gradient (dync_retain_grad)? */
+DYNC__FN bool dync__hook_retains(const dync__tensor *t)
+{
+    const dync__gnode *node = t->grad ? t->grad->node : NULL;
+    for (int i = 0; node && i < node->hook.n; i++)
+        if (node->hook.at[i].kind == DYNC__HOOK_RETAIN && dync__peek(node->hook.at[i].retain) == t)
+            return true;
+    return false;
+}
+
+/* Of one that is no leaf: 1 where it keeps its gradient, 2 where it has hooks. */
+static uint64_t dync__hooks_value_mark(const dync__tensor *t)
+{
+    const dync__gnode *node = t->grad->node;
+    uint64_t mark = dync__hook_retains(t);
+    for (int i = 0; i < node->hook.n; i++)
+        if (node->hook.at[i].kind != DYNC__HOOK_RETAIN && node->hook.at[i].nr == t->grad->nr)
+            mark |= 2;
+    return mark;
+}
+
 /* Which hooks they are, to be compared with later: their number and the last id. */
 DYNC__FN uint64_t dync__hooks_mark(const dync__tensor *leaf)
 {
+    if (leaf->grad && leaf->grad->node) return dync__hooks_value_mark(leaf);
     const dync__hook_list *list = leaf->grad ? &leaf->grad->hook : NULL;
     return list && list->n ? (uint64_t)list->n << 32 | (uint32_t)list->at[list->n - 1].id : 0;
 }
@@ -299,16 +321,6 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     bool added = dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, handle);
     dync__gnode_unref(node);
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* Does a tensor that is no leaf keep its gradient (dync_retain_grad)? */
-DYNC__FN bool dync__hook_retains(const dync__tensor *t)
-{
-    const dync__gnode *node = t->grad ? t->grad->node : NULL;
-    for (int i = 0; node && i < node->hook.n; i++)
-        if (node->hook.at[i].kind == DYNC__HOOK_RETAIN && dync__peek(node->hook.at[i].retain) == t)
-            return true;
-    return false;
 }
 
 /* After a write in place the hook is with an earlier node of the same value, which the first edge

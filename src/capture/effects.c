@@ -131,6 +131,16 @@ DYNC__FN bool dync__trace_grad_is_outside(dync__tracer *t, const dync__tensor *f
     return true;
 }
 
+/* A value from outside that keeps its gradient is given one by dync_gradients, and one outside. */
+static dync_status dync__trace_kept_twice(dync__tracer *t)
+{
+    return dync__tracer_fail(
+        t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                      "dync_gradients and dync_backward in a function compiled with fullgraph, of "
+                      "one value from outside that keeps its gradient (dync_retain_grad): compile "
+                      "the function without fullgraph"));
+}
+
 /* Backward came to a leaf, or to a tensor that was computed outside, where what arrives is
  * collected. */
 DYNC__FN dync_status dync__trace_grad_sum(dync__tracer *t, dync__tensor *fake, bool outside,
@@ -139,6 +149,7 @@ DYNC__FN dync_status dync__trace_grad_sum(dync__tracer *t, dync__tensor *fake, b
     dync__tensor *grad;
     if (!outside) DYNC__TRY(dync__trace_grad_of(t, fake, &grad));
     int i = dync__trace_grad_at(t, fake);
+    if (i >= 0 && outside && t->effects.grads.at[i].kept) return dync__trace_kept_twice(t);
     if (i < 0) {
         DYNC__TRY(dync__trace_grad_note(t, fake, false));
         i = t->effects.grads.n - 1;
@@ -339,6 +350,27 @@ DYNC__FN dync_status dync__effect_hooks(dync__tracer *t)
         if (!real || !dync__tensor_requires_grad(real) || !dync__tensor_is_leaf(real)) continue;
         DYNC__TRY(dync__effect_hooks_of(t, t->effects.hooks_seen, real));
     }
+    return DYNC_OK;
+}
+
+/* dync_gradients gave a value from outside a gradient: it keeps it, as plain, where it was asked to
+ * (dync_retain_grad). Its hooks would have to see it first. */
+DYNC__FN dync_status dync__effect_gradient(dync__tracer *t, dync__tensor *of, dync__tensor *grad)
+{
+    int env = dync__effect_env(t, of), at = dync__trace_grad_at(t, of);
+    const dync__tensor *real = env >= 0 ? t->env.real.at[env] : NULL;
+    if (!real || !dync__tensor_requires_grad(real) || dync__tensor_is_leaf(real)) return DYNC_OK;
+    DYNC__TRY(dync__effect_hooks_guard(t, env, real));
+    uint64_t mark = dync__hooks_mark(real);
+    if (mark & 2)
+        return dync__tracer_fail(
+            t, dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "dync_gradients in a function compiled with fullgraph, of a value from "
+                          "outside that has a hook: compile the function without fullgraph"));
+    if (!(mark & 1) || !grad) return DYNC_OK;
+    if (at >= 0 && t->effects.grads.at[at].outside) return dync__trace_kept_twice(t);
+    DYNC__TRY(dync__trace_grad_set(t, of, grad));
+    t->effects.grads.at[dync__trace_grad_at(t, of)].kept = true;
     return DYNC_OK;
 }
 

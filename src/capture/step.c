@@ -102,6 +102,21 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
     return true;
 }
 
+/* What was asked for, and what it gave: one value, or lists. */
+static dync_status dync__taped_given(dync__tracer *t, dync_value of, dync_value given)
+{
+    const dync__list *l = dync__value_list(given);
+    dync_status status = DYNC_OK;
+    for (int i = 0; l && i < l->n && status == DYNC_OK; i++) {
+        dync_value x = of.kind == DYNC_KIND_LIST ? (dync_at)(of, i) : of;
+        dync__tensor *at = x.kind == DYNC_KIND_TENSOR ? dync__open(x.as.t) : NULL,
+                     *g = l->items[i].kind == DYNC_KIND_TENSOR ? dync__open(l->items[i].as.t)
+                                                               : NULL;
+        if (at) status = dync__effect_gradient(t, at, g ? dync__taped_value(t, g) : NULL);
+    }
+    return status;
+}
+
 DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, dync_value inputs,
                                           dync_value grads, dync_grad_options opt)
 {
@@ -111,6 +126,7 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     dync__taped_walk walk = dync__taped_begin(t, opt);
     dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
     dync__taped_end(t, walk);
+    if (dync__taped_given(t, i, r) != DYNC_OK) return DYNC_NONE;
     return dync__value_map(r, dync__taped_result, t);
 }
 

@@ -160,6 +160,8 @@ DYNC__FN dync_status dync__effect_add(dync__tracer *, bool before, dync__effect,
 DYNC__FN bool dync__effect_cancel(dync__tracer *, int id);
 DYNC__FN dync_status dync__effect_hook_absent(dync__tracer *, const dync__tensor *fake, int id,
                                               bool *absent); /* then it is guarded */
+/* dync_gradients gave `of` a gradient, or NULL */
+DYNC__FN dync_status dync__effect_gradient(dync__tracer *, dync__tensor *of, dync__tensor *grad);
 /* its place, -1 where it is a pending value */
 DYNC__FN int dync__effect_env(const dync__tracer *, const dync__tensor *fake);
 /* the hooks of real leaves, for a backward over fakes */

@@ -77,6 +77,7 @@ typedef struct dync__grad_record {
     /* of is no leaf: backward goes on there, outside; keep: what it walks stays */
     bool outside, keep;
     bool summed; /* a backward gave it */
+    bool kept;   /* dync_gradients did, to a value that keeps its gradient */
 } dync__grad_record;
 typedef struct dync__effect_wait {
     dync__effect effect;

@@ -54,38 +54,43 @@ static dync_tensor *total(dync_tensor *x) { return dync_sum(x, DYNC_ALL, false);
 #include "matrix/frames.h"
 #include "matrix/values.h"
 
-/* What is not compared, and why. */
+/* What is not compared, and why; with_grad: only where something requires grad. */
 typedef struct {
     const char *function, *reason;
+    bool with_grad;
 } matrix_reason;
 
-static const char *matrix_reason_of(const matrix_reason *list, int n, const char *function)
+static const matrix_reason *matrix_reason_of(const matrix_reason *list, int n, const char *function)
 {
     for (int i = 0; i < n; i++)
-        if (strcmp(list[i].function, function) == 0) return list[i].reason;
+        if (strcmp(list[i].function, function) == 0) return &list[i];
     return NULL;
 }
 #define INPUT_RETURNED "a custom function that returns its input, or a view of it, gives a copy"
 #define CONTIGUOUS "several floating results of a custom function come contiguous"
 static const matrix_reason matrix_refused[] = {
-    {"allowed_with_break", "a function that is allowed in the graph must not break it"},
-    {"escaped_twice", "a second dync_escape of one tensor leaves no scope to escape from"},
-    {"own_identity", INPUT_RETURNED},
-    {"own_identity_tuple", INPUT_RETURNED},
-    {"own_identity_used", INPUT_RETURNED},
-    {"own_identity_of_value", INPUT_RETURNED},
-    {"own_view", INPUT_RETURNED},
-    {"own_view_of_value", INPUT_RETURNED},
-    {"own_write_of_value", INPUT_RETURNED},
-    {"own_write_of_input", INPUT_RETURNED},
-    {"own_detached", INPUT_RETURNED},
-    {"own_mixed_dtypes", CONTIGUOUS},
-    {"own_two_results", CONTIGUOUS},
-    {"own_two_results_one_written", CONTIGUOUS},
-    {"own_two_results_viewed", CONTIGUOUS},
-    {"own_two_results_of_transposes", CONTIGUOUS},
-    {"gradients_inside", "gradients of a transposed value come contiguous"},
+    {"allowed_with_break", "a function that is allowed in the graph must not break it", false},
+    {"escaped_twice", "a second dync_escape of one tensor leaves no scope to escape from", false},
+    {"own_identity", INPUT_RETURNED, true},
+    {"own_identity_tuple", INPUT_RETURNED, true},
+    {"own_identity_used", INPUT_RETURNED, true},
+    {"own_identity_of_value", INPUT_RETURNED, true},
+    {"own_view", INPUT_RETURNED, true},
+    {"own_view_of_value", INPUT_RETURNED, true},
+    {"own_write_of_value", INPUT_RETURNED, true},
+    {"own_write_of_input", INPUT_RETURNED, true},
+    {"own_detached", INPUT_RETURNED, true},
+    {"own_mixed_dtypes", CONTIGUOUS, true},
+    {"own_two_results", CONTIGUOUS, true},
+    {"own_two_results_one_written", CONTIGUOUS, true},
+    {"own_two_results_viewed", CONTIGUOUS, true},
+    {"own_two_results_of_transposes", CONTIGUOUS, true},
+    {"gradients_inside", "gradients of a transposed value come contiguous", true},
 };
-#define MATRIX_REFUSED(name) \
-    matrix_reason_of(matrix_refused, (int)(sizeof matrix_refused / sizeof *matrix_refused), name)
+enum { MATRIX_REFUSED = sizeof matrix_refused / sizeof *matrix_refused };
+static bool matrix_is_refused(const char *function, bool with_grad)
+{
+    const matrix_reason *r = matrix_reason_of(matrix_refused, MATRIX_REFUSED, function);
+    return r && (with_grad || !r->with_grad);
+}
 #endif

@@ -13,22 +13,22 @@ static dync_graph *graph;
 static int64_t compared, refused;
 
 static const matrix_reason without[] = {
-    {"gradients_with_graph", "gradients of an argument are not part of a program"},
-    {"gradients_inside", "gradients of an argument are not part of a program"},
-    {"backward_then_grad_taken", "the gradient of an argument is not part of a program"},
-    {"step_inside", "the gradient of an argument is not part of a program"},
-    {"input_made_leaf", "whether an argument requires grad is not part of a program"},
-    {"input_grad_on", "whether an argument requires grad is not part of a program"},
-    {"input_grad_off", "whether an argument requires grad is not part of a program"},
-    {"mode_and_leaf_asked", "whether an argument is a leaf is not part of a program"},
+    {"gradients_with_graph", "gradients of an argument are not part of a program", false},
+    {"gradients_inside", "gradients of an argument are not part of a program", false},
+    {"backward_then_grad_taken", "the gradient of an argument is not part of a program", false},
+    {"step_inside", "the gradient of an argument is not part of a program", false},
+    {"input_made_leaf", "whether an argument requires grad is not part of a program", false},
+    {"input_grad_on", "whether an argument requires grad is not part of a program", false},
+    {"input_grad_off", "whether an argument requires grad is not part of a program", false},
+    {"mode_and_leaf_asked", "whether an argument is a leaf is not part of a program", false},
 };
 /* Compared where nothing requires grad: names that contain this. */
 static const matrix_reason forward_only[] = {
-    {"hook", "hooks are not part of a program"},
-    {"own_", "a backward of one's own is not part of a program"},
-    {"without_grad", "no_grad is not part of a program"},
-    {"mode_pushed", "no_grad is not part of a program"},
-    {"leaf_inside", "leaves made inside are not part of a program"},
+    {"hook", "hooks are not part of a program", false},
+    {"own_", "a backward of one's own is not part of a program", false},
+    {"without_grad", "no_grad is not part of a program", false},
+    {"mode_pushed", "no_grad is not part of a program", false},
+    {"leaf_inside", "leaves made inside are not part of a program", false},
 };
 enum { FORWARD_ONLY = sizeof forward_only / sizeof *forward_only };
 static bool only_forward(const char *name)
@@ -111,8 +111,10 @@ static void cell(const matrix_function *f, const matrix_kind *kind, way w)
 }
 static const char *why_not(const char *name)
 {
-    const char *reason = matrix_reason_of(without, (int)(sizeof without / sizeof *without), name);
-    return reason ? reason : MATRIX_REFUSED(name);
+    const matrix_reason *r =
+        matrix_reason_of(without, (int)(sizeof without / sizeof *without), name);
+    if (!r) r = matrix_reason_of(matrix_refused, MATRIX_REFUSED, name);
+    return r ? r->reason : NULL;
 }
 static void finished(void)
 {

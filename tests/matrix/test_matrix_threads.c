@@ -14,11 +14,11 @@ static int32_t wrong;
 static int calls;
 
 static const matrix_reason alone[] = {
-    {"error_cleared_inside", "clears an error that belongs to the caller"},
-    {"returns_early_or_item", "writes a saved result: plain refuses the backward"},
-    {"written_after_item", "writes a saved result: plain refuses the backward"},
-    {"random_after_seed", "seeds the generator that all threads draw from"},
-    {"random_around_break", "draws from the generator that all threads share"},
+    {"error_cleared_inside", "clears an error that belongs to the caller", false},
+    {"returns_early_or_item", "writes a saved result: plain refuses the backward", false},
+    {"written_after_item", "writes a saved result: plain refuses the backward", false},
+    {"random_after_seed", "seeds the generator that all threads draw from", false},
+    {"random_around_break", "draws from the generator that all threads share", false},
 };
 
 static void *work(void *p)
@@ -46,7 +46,7 @@ static void choose(void)
     const char *const backends[] = {"inductor", "aot_eager", "eager"};
     for (int i = 0; i < SHARED;) {
         const matrix_function *f = matrix_at(test_random_int(0, matrix.n - 1));
-        if (MATRIX_REFUSED(f->name) ||
+        if (matrix_is_refused(f->name, true) ||
             matrix_reason_of(alone, (int)(sizeof alone / sizeof *alone), f->name))
             continue;
         function[i] = f;
