@@ -197,10 +197,12 @@ DYNC__FN dync_status dync__g_atan2(dync__grad *g)
 {
     dync_value y = dync__ga(g, 0), x = dync__ga(g, 1);
     dync_tensor *square = dync_add(dync_mul(y, y), dync_mul(x, x));
-    dync_tensor *over =
-        dync_div(dync__grads_gy(g), dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL));
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(over, x)));
-    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(over, dync_mul(y, -1))) : DYNC_OK;
+    /* in this order, as 16-bit floats overflow: PyTorch's */
+    dync_tensor *over = dync_reciprocal(dync_masked_fill(square, dync_eq(square, 0), HUGE_VAL)),
+                *gy = dync__grads_gy(g);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_mul(dync_mul(gy, x), over)));
+    return dync__ga_needed(g, 1) ? dync__ga_set(g, 1, dync_mul(dync_mul(gy, dync_mul(y, -1)), over))
+                                 : DYNC_OK;
 }
 
 /* y = a log(b): ga = gy log(b), but 0 where a is 0 and b has no logarithm; gb = gy a / b, which
