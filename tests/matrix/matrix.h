@@ -88,7 +88,7 @@ static const matrix_reason matrix_refused[] = {
     {"gradients_inside", "gradients of a transposed value come contiguous", true},
 };
 enum { MATRIX_REFUSED = sizeof matrix_refused / sizeof *matrix_refused };
-static bool matrix_is_refused(const char *function, bool with_grad)
+TEST__UNUSED static bool matrix_is_refused(const char *function, bool with_grad)
 {
     const matrix_reason *r = matrix_reason_of(matrix_refused, MATRIX_REFUSED, function);
     return r && (with_grad || !r->with_grad);
