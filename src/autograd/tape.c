@@ -152,9 +152,11 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     dync__opsave *save = state;
     dync__grad g = {0};
     (void)create_graph;
+    bool any = false;
+    for (int i = 0; i < n_out; i++) any = any || grad_out[i];
+    if (!any) return DYNC_OK;
     if (save->lost) return dync__gnode_freed_error();
     if (!save->rule) return dync__opnode_no_rule(save);
-    bool any = false;
     g.call = &save->call;
     g.node = save->node;
     g.n_in = n_in;
@@ -163,9 +165,7 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
         if (!grad_out[i]) continue;
         dync__ref(grad_out[i]);
         g.grad_out[i] = dync__give(grad_out[i]);
-        any = true;
     }
-    if (!any) return DYNC_OK;
     g.grad_in = dync__scope_alloc((size_t)n_in * sizeof *g.grad_in + 1);
     if (!g.grad_in) return DYNC_ERR_MEMORY;
     dync_loc at = dync__tls.at;

@@ -97,4 +97,28 @@ TEST(results)
         dync_compiled_free(c);
     }
 }
+/* A value without a gradient rule is written with the result: the result does not depend on it. */
+static dync_tensor *beside_no_rule(dync_tensor *x, dync_tensor *v, dync_tensor *w)
+{
+    dync_tensor *halves = dync_add(dync_abs(x), 0.5), *floors = dync_floor_divide(x, halves);
+    (void)v, (void)w;
+    dync_graph_break("between");
+    dync_tensor *y = dync_mul(halves, 3);
+    dync_add_(floors, y);
+    return y;
+}
+TEST(no_rule_beside)
+{
+    for (int b = 0; b < 4; b++) {
+        dync_compiled *c = backends[b] ? dync_compile(beside_no_rule, .backend = backends[b])
+                                       : NULL;
+        for (int call = 0; call < 3; call++) DYNC_SCOPE {
+            dync_tensor *in[3], *x = inputs(in);
+            dync_tensor *y = c ? dync_call(c, x, in[1], in[2]) : beside_no_rule(x, in[1], in[2]);
+            EXPECT_OK(dync_backward(dync_sum(y, DYNC_ALL, false)));
+            dync_clear_error();
+        }
+        dync_compiled_free(c);
+    }
+}
 TEST_MAIN
