@@ -676,6 +676,8 @@ DYNC__PLAIN
 #include "onnx/map_microsoft_quant.c"
 #include "onnx/map_microsoft_attention.c"
 #include "onnx/map_microsoft_cache.c"
+#include "onnx/map_features.c"
+#include "onnx/map_trees.c"
 #include "onnx/map_sample.c"
 #include "onnx/map_count.c"
 #include "onnx/map_loss.c"

@@ -236,6 +236,13 @@ static const char *dync__oi_elements(const dync__onnx_call *c, dync_tensor *t, i
     return NULL;
 }
 
+/* A real as an integer, towards 0; what none holds is the nearest one, what is no number 0. */
+static int64_t dync__oi_whole(double x)
+{
+    if (!(fabs(x) < 9.2e18)) return x > 0 ? INT64_MAX : x < 0 ? INT64_MIN : 0;
+    return (int64_t)x;
+}
+
 DYNC__FN int dync__oi_read_sizes(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)
 {
     if (t && dync__onnx_whole(t)) t = dync__onnx_whole(t);
@@ -243,9 +250,10 @@ DYNC__FN int dync__oi_read_sizes(const dync__onnx_call *c, dync_tensor *t, int c
     const char *at = t ? dync__oi_elements(c, t, cap, &n) : NULL;
     if (!at) return -1;
     for (int i = 0; i < n; i++)
-        out[i] = dync__dtype_info(dtype)->kind == 'f'
-                     ? (int64_t)dync__load_f64(at + i * dync__dtype_info(dtype)->bytes, dtype)
-                     : dync__load_i64(at + i * dync__dtype_info(dtype)->bytes, dtype);
+        out[i] =
+            dync__dtype_info(dtype)->kind == 'f'
+                ? dync__oi_whole(dync__load_f64(at + i * dync__dtype_info(dtype)->bytes, dtype))
+                : dync__load_i64(at + i * dync__dtype_info(dtype)->bytes, dtype);
     return n;
 }
 DYNC__FN int dync__oi_read(const dync__onnx_call *c, dync_tensor *t, int cap, int64_t *out)

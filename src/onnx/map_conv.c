@@ -18,6 +18,9 @@ static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int
     for (int i = 0; i < n; i++) out[i] = i < told ? at[i] : without;
 }
 
+enum { DYNC__OI_REACH = 1 << 20 }; /* of each number of a window, so that their products fit */
+static bool dync__oi_between(int64_t x, int64_t from, int64_t to) { return x >= from && x <= to; }
+
 /* The window of a node over x [N, C, spatial...]; kernel NULL: the attribute's. false: recorded.
  *
  * `pads` holds all begins, then all ends. auto_pad SAME_*: as much as gives ceil(size / stride)
@@ -43,8 +46,15 @@ DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const
     bool upper = dync__oi_is(c, "auto_pad", "SAME_UPPER"),
          same = upper || dync__oi_is(c, "auto_pad", "SAME_LOWER");
     for (int i = 0; i < w->n; i++) {
-        if (w->kernel[i] < 1 || w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] > 1 << 20) {
-            dync__oi_fail(c, DYNC_ERR_FORMAT, "a window of size, stride or dilation below 1");
+        if (!dync__oi_between(w->kernel[i], 1, DYNC__OI_REACH) ||
+            !dync__oi_between(w->stride[i], 1, DYNC__OI_REACH) ||
+            !dync__oi_between(w->dilation[i], 1, DYNC__OI_REACH) ||
+            !dync__oi_between(pads[i], -DYNC__OI_REACH, DYNC__OI_REACH) ||
+            !dync__oi_between(pads[w->n + i], -DYNC__OI_REACH, DYNC__OI_REACH)) {
+            dync__oi_fail(c, DYNC_ERR_FORMAT,
+                          "a window whose size, stride or dilation is below 1, or a number beyond "
+                          "%d",
+                          DYNC__OI_REACH);
             return false;
         }
         w->before[i] = pads[i];
@@ -203,7 +213,8 @@ static dync_tensor *dync__oi_spread(dync_tensor *x, int dim, int64_t stride)
  * transposed convolution gives stride * (in - 1) + output_padding + reach + 1 - before - after
  * elements, reach = (kernel - 1) * dilation: told the result, `all` is what is to be cut from it.
  * Over the spread input a pad of p becomes one of reach - p, and the stride 1. */
-static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync__oi_window *w)
+static dync_status dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in,
+                                           dync__oi_window *w)
 {
     int64_t more[DYNC__OI_SPACE];
     const int64_t *shape;
@@ -211,6 +222,11 @@ static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync
     bool upper = dync__oi_is(c, "auto_pad", "SAME_UPPER"),
          same = upper || dync__oi_is(c, "auto_pad", "SAME_LOWER");
     dync__oi_each(c, "output_padding", w->n, more, 0);
+    bool fits = !told || told >= w->n;
+    for (int i = 0; i < w->n && fits; i++)
+        fits = dync__oi_between(more[i], 0, DYNC__OI_REACH) &&
+               (!told || dync__oi_between(shape[told - w->n + i], 1, INT64_C(1) << 40));
+    if (!fits) return dync__oi_fail(c, DYNC_ERR_SHAPE, "output_shape or output_padding");
     for (int i = 0; i < w->n; i++) {
         int64_t reach = (w->kernel[i] - 1) * w->dilation[i];
         if (told || same) {
@@ -224,6 +240,7 @@ static void dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims in, dync
         w->after[i] = reach - w->after[i] + more[i];
         w->stride[i] = 1;
     }
+    return DYNC_OK;
 }
 
 /* x [N, C, ...], W [C, M / group, ...]: the kernel of the ordinary convolution has its first two
@@ -237,7 +254,7 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
     if (d.n != dync__oi_rank(x) || d.d[0] % g || !dync__oi_window_of(c, x, d.d + 2, &w))
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the kernel");
     memcpy(stride, w.stride, sizeof stride);
-    dync__oi_transpose_pads(c, dync__oi_sizes(x), &w);
+    DYNC__TRY(dync__oi_transpose_pads(c, dync__oi_sizes(x), &w));
     for (int i = 0; i < w.n && x; i++) {
         x = dync__oi_spread(x, 2 + i, stride[i]);
         flip.d[flip.n++] = 2 + i;

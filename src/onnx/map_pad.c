@@ -216,6 +216,7 @@ DYNC__FN dync_status dync__oi_center(dync__onnx_call *c)
         return dync_error();
     for (int i = 0; i < to.n && x; i++) {
         int dim = axes.n ? (int)axes.d[i] : i;
+        if (to.d[i] < 0) return dync__oi_fail(c, DYNC_ERR_SHAPE, "a size below 0");
         int64_t size = dync__oi_size(x, dim), more = to.d[i] - size;
         if (more < 0) x = dync__oi_narrow(x, dim, -more / 2, to.d[i]);
         if (more > 0) x = dync__oi_pad_dim(x, dim, more / 2, more - more / 2, 0);

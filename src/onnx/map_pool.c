@@ -26,7 +26,7 @@ static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, d
 {
     dync_dims d = dync__oi_sizes(x), out = d;
     int64_t places = 1, step[DYNC__OI_SPACE], span[DYNC__OI_SPACE];
-    for (int i = 0; i < w->n && x; i++) {
+    for (int i = 0; i < w->n && x && places <= 4096; i++) {
         out.d[2 + i] = dync__oi_pool_size(w, i, d.d[2 + i]);
         span[i] = dync__sz_add(dync__sz_mul(dync__sz_sub(out.d[2 + i], 1), w->stride[i]), 1);
         /* as far as the last window reads; of a symbolic size, as far as one may read */

@@ -54,8 +54,10 @@ static int64_t dync__oi_taps(const dync__onnx_call *c, const dync__oi_axis_map *
                              double *w)
 {
     bool cubic = dync__oi_is(c, "mode", "cubic");
-    double a = dync__oi_float(c, "cubic_coeff_a"), f = floor(x), r = x - f, sum = 0;
+    double a = dync__oi_float(c, "cubic_coeff_a"), f, r, sum = 0;
     double by = dync__oi_int(c, "antialias") ? DYNC__MIN(m->scale, 1) : 1;
+    x = fabs(x) < 1e15 ? x : x > 0 ? 1e15 : -1e15; /* beyond all places, or none */
+    f = floor(x), r = x - f;
     if (m->taps == 1) {
         w[0] = 1;
         if (c->version < 11 || dync__oi_is(c, "nearest_mode", "floor")) return (int64_t)f;
@@ -201,7 +203,7 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
     }
     for (int i = 0; i < n && sizes.n && (larger || smaller); i++) {
         m[i].scale = kept;
-        m[i].out = (int64_t)floor(kept * (double)m[i].in + 0.5);
+        m[i].out = (int64_t)floor(DYNC__MIN(kept, 1e9) * (double)m[i].in + 0.5);
     }
     return true;
 }

@@ -106,12 +106,12 @@ DYNC__FN dync_status dync__oi_mel(dync__onnx_call *c)
     for (int i = 0; i < 5; i++)
         if (dync__oi_read_reals(c, dync__oi_in(c, i), 1, &v[i]) != 1)
             return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "input %d", i);
-    int64_t bins = (int64_t)v[0], shape[2] = {(int64_t)v[1] / 2 + 1, bins};
     int64_t type = dync__oi_int(c, "output_datatype");
     int dtype = dync__onnx_dtype(type);
-    if (bins < 1 || bins > 65536 || shape[0] < 1 || shape[0] > 1 << 20 ||
-        bins * shape[0] > 1 << 26 || !(v[2] > 0) || dtype < 0)
+    if (!(v[0] >= 1 && v[0] <= 65536 && v[1] >= 0 && v[1] <= 1 << 21 && v[2] > 0) || dtype < 0)
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "the sizes");
+    int64_t bins = (int64_t)v[0], shape[2] = {(int64_t)v[1] / 2 + 1, bins};
+    if (bins * shape[0] > 1 << 26) return dync__oi_fail(c, DYNC_ERR_FORMAT, "the sizes");
     double low = 2595 * log10(1 + v[3] / 700), high = 2595 * log10(1 + v[4] / 700),
            step = (high - low) / (double)(bins + 2);
     double *out = dync__scope_alloc((size_t)(shape[0] * bins) * sizeof *out);
@@ -120,7 +120,8 @@ DYNC__FN dync_status dync__oi_mel(dync__onnx_call *c)
     memset(out, 0, (size_t)(shape[0] * bins) * sizeof *out);
     for (int64_t i = 0; i < bins + 2; i++) {
         double hertz = 700 * (pow(10, (low + (double)i * step) / 2595) - 1);
-        at[i] = DYNC__MIN(DYNC__MAX((int64_t)floor((v[1] + 1) * hertz / v[2]), 0), shape[0] - 1);
+        double bin = floor((v[1] + 1) * hertz / v[2]), last = (double)(shape[0] - 1);
+        at[i] = bin > 0 ? (int64_t)DYNC__MIN(bin, last) : 0;
     }
     for (int64_t i = 0; i < bins; i++) {
         int64_t from = at[i], top = at[i + 1], to = at[i + 2];

@@ -74,10 +74,27 @@ DYNC__FN dync_tensor *dync__oi_byte_product(dync_tensor *a, dync_tensor *za, dyn
 DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,
                                          dync_tensor *k, dync_tensor *zk, dync_tensor *bias);
 DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_tensor *zero);
+/* map_features.c: rows of floats; scores after post_transform; label and scores of a classifier */
+DYNC__FN dync_tensor *dync__oi_features(dync_tensor *x);
+DYNC__FN dync_tensor *dync__oi_scores(const dync__onnx_call *, dync_tensor *s);
+DYNC__FN dync_status dync__oi_classes(dync__onnx_call *, dync_tensor *s, dync_tensor *which,
+                                      const char *labels, bool from_one);
 /* The mapping functions. One contract for all: they read c->in (an absent input is NULL) and the
  * attributes, set every output that the node wants by dync__oi_out, and return DYNC_OK or the
  * status of the error recorded. DYNC_ERR_DATA_PTR: data decide what is done, so there is no graph.
  * Nothing is kept between calls. */
+DYNC__FN dync_status dync__oi_choose(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_binarize(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_scale(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_normalize(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_impute(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_side_by_side(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_label(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_categories(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_linear_regressor(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_linear_classifier(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_tree_regressor(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_tree_classifier(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_deform_conv(dync__onnx_call *);

@@ -8,6 +8,12 @@
 DYNC__COLD
 
 #define DYNC__MS "com.microsoft"
+#define DYNC__ML "ai.onnx.ml"
+#define DYNC__OI_TREES                                                                 \
+    "nodes_falsenodeids= nodes_featureids= nodes_hitrates= nodes_hitrates_as_tensor= " \
+    "nodes_missing_value_tracks_true= nodes_modes= nodes_nodeids= nodes_treeids= "     \
+    "nodes_truenodeids= nodes_values= nodes_values_as_tensor= base_values= "           \
+    "base_values_as_tensor= post_transform=NONE"
 #define DYNC__OI_POOL \
     "auto_pad=NOTSET ceil_mode=0 dilations= kernel_shape= pads= strides= storage_order=0"
 #define DYNC__OI_CONV "auto_pad=NOTSET dilations= group=1 kernel_shape= pads= strides="
@@ -261,6 +267,32 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"ai.onnx.preview", "FlexAttention", 1,
      "prob_mod= scale= score_mod= softmax_precision=0",
      dync__oi_flex_attention, NULL, NULL, 0},
+    {DYNC__ML, "ArrayFeatureExtractor", 1, "", dync__oi_choose, NULL, NULL, 0},
+    {DYNC__ML, "Binarizer", 1, "threshold=0", dync__oi_binarize, NULL, NULL, 0},
+    {DYNC__ML, "FeatureVectorizer", 1, "inputdimensions=", dync__oi_side_by_side, NULL, NULL, 0},
+    {DYNC__ML, "Imputer", 1,
+     "imputed_value_floats= imputed_value_int64s= replaced_value_float=0 replaced_value_int64=0",
+     dync__oi_impute, NULL, NULL, 0},
+    {DYNC__ML, "LabelEncoder", 2,
+     "default_float=-0 default_int64=-1 default_string= keys_floats= keys_int64s= keys_strings= "
+     "values_floats= values_int64s= values_strings=",
+     dync__oi_label, NULL, NULL, 0},
+    {DYNC__ML, "LinearClassifier", 1,
+     "classlabels_ints= classlabels_strings= coefficients= intercepts= multi_class=0 post_transform=NONE",
+     dync__oi_linear_classifier, NULL, NULL, 0},
+    {DYNC__ML, "LinearRegressor", 1, "coefficients= intercepts= post_transform=NONE targets=1",
+     dync__oi_linear_regressor, NULL, NULL, 0},
+    {DYNC__ML, "Normalizer", 1, "norm=MAX", dync__oi_normalize, NULL, NULL, 0},
+    {DYNC__ML, "OneHotEncoder", 1, "cats_int64s= cats_strings= zeros=1", dync__oi_categories, NULL, NULL, 0},
+    {DYNC__ML, "Scaler", 1, "offset= scale=", dync__oi_scale, NULL, NULL, 0},
+    {DYNC__ML, "TreeEnsembleClassifier", 1,
+     "class_ids= class_nodeids= class_treeids= class_weights= class_weights_as_tensor= "
+     "classlabels_int64s= classlabels_strings= " DYNC__OI_TREES,
+     dync__oi_tree_classifier, NULL, NULL, 0},
+    {DYNC__ML, "TreeEnsembleRegressor", 1,
+     "aggregate_function=SUM n_targets=1 target_ids= target_nodeids= target_treeids= target_weights= "
+     "target_weights_as_tensor= " DYNC__OI_TREES,
+     dync__oi_tree_regressor, NULL, NULL, 0},
     {DYNC__MS, "Attention", 1,
      "num_heads= qkv_hidden_sizes= do_rotary=0 rotary_embedding_dim=0 past_present_share_buffer=0 " DYNC__OI_MASKED,
      dync__oi_ms_attention, NULL, NULL, 0},

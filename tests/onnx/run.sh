@@ -38,6 +38,11 @@ esac
 rm -rf "$folder/microsoft"
 "$python" tests/oracle/microsoft.py "$folder/microsoft" || exit 1
 "$program" "$folder/microsoft/list" -e 2>"$folder/err" || exit 1
+# operators of ai.onnx.ml: trees, linear models, features; and what dync writes of them
+rm -rf "$folder/trees"
+"$python" tests/oracle/trees.py "$folder/trees" || exit 1
+"$program" "$folder/trees/list" -e 2>"$folder/err" || exit 1
+"$python" tests/onnx/again.py "$folder/trees/list" || exit 1
 # what PyTorch's two exporters write of 20 architectures (TEST_LONG=1: of 68), compiled and node by node, to 1e-4 of its
 # numbers; and what dync writes of them, by ONNX Runtime
 rm -rf "$folder/exported"
