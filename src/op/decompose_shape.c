@@ -25,7 +25,16 @@ static dync_status dync__decompose_reshape(dync__opcall *call)
                            dync__chain_shape(&c, DYNC__OP_view, x, info.lay.ndim, info.lay.shape));
 }
 DYNC__FN dync_status dync__d_reshape(dync__opcall *call) { return dync__decompose_reshape(call); }
-DYNC__FN dync_status dync__d_flatten(dync__opcall *call) { return dync__decompose_reshape(call); }
+DYNC__FN dync_status dync__d_flatten(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__info info;
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__op_infer(call, &info));
+    bool itself = info.alias >= 0 && !info.view; /* one dim as one */
+    return itself ? dync__chain_end(&c, call, x) : dync__decompose_reshape(call);
+}
 DYNC__FN dync_status dync__d_unflatten(dync__opcall *call) { return dync__decompose_reshape(call); }
 DYNC__FN dync_status dync__d_view_as(dync__opcall *call) { return dync__decompose_reshape(call); }
 

@@ -111,6 +111,10 @@ DYNC__FN dync_status dync__i_flatten(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_dim(&call->args[1], t->lay.ndim, &start));
     DYNC__TRY(dync__infer_dim(&call->args[2], t->lay.ndim, &end));
     if (start > end) return dync__fail(DYNC_ERR_VALUE, "start_dim cannot come after end_dim");
+    if (start == end && t->lay.ndim > 0) { /* self itself */
+        out->view = false;
+        return DYNC_OK;
+    }
     for (int i = start; i <= end && i < t->lay.ndim; i++)
         whole = dync__sz_mul(whole, t->lay.shape[i]);
     for (int i = 0; i < start; i++) shape[n++] = t->lay.shape[i];

@@ -345,3 +345,9 @@ FUNCTION(empty_slices)
     dync_tensor *y = dync_mul(ARG(0), 2);
     return dync_tuple(dync_slice(y, 0, 0, 0, 1), dync_slice(ARG(0), 1, 4, 4, 1), y);
 }
+FUNCTION(flattened_one_dim)
+{
+    dync_tensor *y = dync_flatten(dync_mul(ARG(0), 2), 1, -1);
+    return dync_tuple(dync_flatten(ARG(0), 1, 1), dync_flatten(ARG(2), 0, -1), y,
+                      dync_flatten(y, -2, 0));
+}

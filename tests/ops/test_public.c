@@ -704,4 +704,17 @@ TEST(results_that_change_nothing_are_no_views)
     EXPECT_OK(dync_error());
 }
 
+/* As PyTorch's: one dim as one is the tensor itself, whatever the grad mode. */
+TEST(flatten_of_one_dim)
+{
+    dync_tensor *x = dync_full(dync_shape(3, 4), 1, .requires_grad = true), *y = NULL;
+    EXPECT(dync_flatten(x, 1, 1) == x);
+    EXPECT(dync_flatten(x, -1, -1) == x);
+    EXPECT(dync_flatten(x, 0, 1) != x);
+    DYNC_NO_GRAD {
+        y = dync_flatten(x, 0, 0);
+    }
+    EXPECT(dync_requires_grad(y) && dync_is_leaf(y));
+    EXPECT_EQ_INT(dync_ndim(dync_flatten(dync_full((dync_dims){0}, 2), 0, 0)), 1);
+}
 TEST_MAIN
