@@ -191,15 +191,15 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
         m[i].in = dync__oi_number(m[i].in);
         if (sizes.n) sizes.d[i] = dync__oi_number(sizes.d[i]);
         m[i].scale = sizes.n ? (double)sizes.d[i] / (double)DYNC__MAX(m[i].in, 1) : scales[i];
+        if (!(m[i].scale > 0)) {
+            dync__oi_fail(c, DYNC_ERR_FORMAT, "a scale of %g", m[i].scale);
+            return false;
+        }
         m[i].out = sizes.n ? sizes.d[i]
                            : (int64_t)floor((double)m[i].in * DYNC__MIN(m[i].scale, 1e9));
         m[i].roi[0] = rois ? roi[i] : 0;
         m[i].roi[1] = rois ? roi[n + i] : 1;
         kept = larger ? DYNC__MAX(kept, m[i].scale) : DYNC__MIN(kept, m[i].scale);
-        if (!(m[i].scale > 0) || m[i].out < 0) {
-            dync__oi_fail(c, DYNC_ERR_FORMAT, "a scale of %g", m[i].scale);
-            return false;
-        }
     }
     for (int i = 0; i < n && sizes.n && (larger || smaller); i++) {
         m[i].scale = kept;

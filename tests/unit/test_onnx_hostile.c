@@ -241,6 +241,40 @@ TEST(numbers_that_lie)
     dync_set_limits(before);
 }
 
+/* Scales of a Resize: odd reals, of which none is an integer's. */
+TEST(scales_that_lie)
+{
+    static const float odd_scales[] = {-1, 0, -2e31f, 1e30f, 1e-30f, NAN, INFINITY, -INFINITY, 3};
+    static const char *const modes[] = {"mode=nearest", "mode=linear", "mode=cubic"};
+    const hostile h = {"Resize", 18, 1, "f1,1,5,5 -", ""};
+    for (int i = 0; i < 27; i++) {
+        dync__arena a = {0};
+        dync__str s = {0};
+        dync__onnx_model *m = model_of(&a, &h);
+        dync__onnx_node *n = m->graph->node.at[0];
+        dync__onnx_tensor *t = dync__onnx_add(&a, m->graph, initializer, tensor);
+        t->name = "scales";
+        t->data_type = DYNC__ONNX_FLOAT;
+        (void)dync__avec_push(&a, &t->dims, 4);
+        for (int k = 0; k < 4; k++)
+            (void)dync__avec_push(&a, &t->float_data, k < 2 ? 1.0f : odd_scales[i / 3]);
+        (void)dync__avec_push(&a, &n->input, "scales");
+        set_attributes(&a, n, modes[i % 3]);
+        REQUIRE(dync__onnx_write(&s, model, m) == DYNC_OK);
+        char *bytes = dync__alloc(s.n + 1);
+        memcpy(bytes, s.at, s.n);
+        dync__error_guard g;
+        dync__error_guard_begin(&g);
+        dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "h");
+        dync__error_slot e = dync__error_guard_end(&g);
+        EXPECT(p || e.status != DYNC_OK);
+        EXPECT(p || i / 3 != 8);
+        dync__program_free(p);
+        dync__str_free(&s);
+        dync__arena_free(&a);
+    }
+}
+
 /* A value that doubles from node to node is computed beforehand only so far. */
 TEST(known_values_that_grow)
 {
