@@ -27,7 +27,7 @@ DYNC__FN void dync__aot_graphs_free(dync__aot_graphs *a)
     memset(a, 0, sizeof *a);
 }
 
-DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
+DYNC__OFTEN DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
 {
     int n = a->kind == DYNC__A_TENSOR || a->kind == DYNC__A_NODE;
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++)

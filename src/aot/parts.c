@@ -194,7 +194,7 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
     return status;
 }
 
-DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *c)
+DYNC__OFTEN DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *c)
 {
     const dync__aot_code *form = c->form;
     if (!(c->part = dync__calloc((size_t)form->n_parts * sizeof *c->part))) return DYNC_ERR_MEMORY;

@@ -50,7 +50,7 @@ typedef struct dync__sized {
 
 /* ---- instances ------------------------------------------------------------------------------- */
 /* The last reference may be that of a call whose instance has left the list meanwhile. */
-static void dync__instance_unref(dync__sized *s, dync__instance *x)
+DYNC__OFTEN static void dync__instance_unref(dync__sized *s, dync__instance *x)
 {
     if (!x || DYNC__ATOMIC_DEC(&x->refs) > 0) return;
     if (x->code.destroy) x->code.destroy(x->code.state);
@@ -59,7 +59,7 @@ static void dync__instance_unref(dync__sized *s, dync__instance *x)
     dync__free(x, sizeof *x);
 }
 
-static dync__instance **dync__sized_list(dync__sized *s, const int64_t *key)
+DYNC__OFTEN static dync__instance **dync__sized_list(dync__sized *s, const int64_t *key)
 {
     uint64_t h = 0;
     for (int i = 0; i < s->n_symbols; i++)
@@ -68,21 +68,21 @@ static dync__instance **dync__sized_list(dync__sized *s, const int64_t *key)
 }
 
 /* In front of, and out of, the order of use. */
-static void dync__sized_link(dync__sized *s, dync__instance *x)
+DYNC__OFTEN static void dync__sized_link(dync__sized *s, dync__instance *x)
 {
     x->before = NULL;
     x->next = s->first;
     *(s->first ? &s->first->before : &s->last) = x;
     s->first = x;
 }
-static void dync__sized_unlink(dync__sized *s, const dync__instance *x)
+DYNC__OFTEN static void dync__sized_unlink(dync__sized *s, const dync__instance *x)
 {
     *(x->before ? &x->before->next : &s->first) = x->next;
     *(x->next ? &x->next->before : &s->last) = x->before;
 }
 
 /* The instance of these sizes, with a reference; it becomes the first of the list. */
-static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
+DYNC__OFTEN static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 {
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
     dync__lock(&s->lock);
@@ -101,7 +101,7 @@ static dync__instance *dync__sized_find(dync__sized *s, const int64_t *key)
 /* Another thread may have made the same meanwhile: then there are two for a while, which does no
  * harm. It computes what is wanted as it enters: who wants more or fewer later finds it in the
  * list. On failure nothing is inserted. */
-DYNC__RARE static dync_status dync__sized_insert(dync__sized *s, dync__instance *x)
+DYNC__OFTEN static dync_status dync__sized_insert(dync__sized *s, dync__instance *x)
 {
     dync__instance *last = NULL;
     dync__code_size size = {0};
@@ -136,9 +136,9 @@ DYNC__RARE static dync_status dync__sized_insert(dync__sized *s, dync__instance 
 }
 
 /* And inserts it. As if no trace were open: this happens inside calls. */
-DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__instance *x,
-                                                     const int64_t *value,
-                                                     const dync_value *examples)
+DYNC__OFTEN static dync_status dync__instance_compile(dync__sized *s, dync__instance *x,
+                                                      const int64_t *value,
+                                                      const dync_value *examples)
 {
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     dync__symtab *syms = dync__tls.syms;
@@ -165,8 +165,8 @@ DYNC__RARE static dync_status dync__instance_compile(dync__sized *s, dync__insta
 }
 
 /* Two references: the list's, and the caller's in *out. On failure nothing is inserted. */
-DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t *key,
-                                                  dync__tensor *const *in, dync__instance **out)
+DYNC__OFTEN static dync_status dync__instance_make(dync__sized *s, const int64_t *key,
+                                                   dync__tensor *const *in, dync__instance **out)
 {
     int n = s->graph->n_inputs;
     size_t bytes = (size_t)s->n_symbols * sizeof *key;
@@ -199,8 +199,8 @@ DYNC__RARE static dync_status dync__instance_make(dync__sized *s, const int64_t 
 /* ---- running --------------------------------------------------------------------------------- */
 /* The sizes of this call are the key: each symbol is read off the input that has it, or solved
  * from one that has an expression of it. */
-static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in, int n_out,
-                                   dync__tensor **out)
+DYNC__OFTEN static dync_status dync__sized_run(void *state, int n_in, dync__tensor *const *in,
+                                               int n_out, dync__tensor **out)
 {
     dync__sized *s = state;
     int64_t few[16], *key = dync__room(few, DYNC__COUNT_OF(few), s->n_symbols, sizeof *key);

@@ -67,7 +67,7 @@ DYNC__FN uint16_t dync__f32_to_bf16(float f)
 
 /* ---- checked arithmetic ---------------------------------------------------------------------- */
 
-DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
+DYNC__OFTEN DYNC__FN bool dync__mul_ok(int64_t a, int64_t b, int64_t *out)
 {
     if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
               : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a))

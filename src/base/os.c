@@ -224,11 +224,9 @@ static unsigned dync__os_cpu; /* bit 31: it is known */
 DYNC__FN void dync__cpu_pretend(unsigned features) { DYNC__ATOMIC_STORE(&dync__os_cpu, features); }
 
 /* The word is found once; a second thread that comes at the same time finds the same. */
-DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
+DYNC__RARE static unsigned dync__os_find_cpu(void)
 {
-    unsigned features = DYNC__ATOMIC_PEEK(&dync__os_cpu);
-    if (features) return features & 0x7fffffffu;
-    features = dync__os_probe_cpu();
+    unsigned features = dync__os_probe_cpu();
     const char *cut = dync__env("DYNC_CPU");
     if (cut && strcmp(cut, "none") == 0) features = 0;
     if (cut && strcmp(cut, "avx2") == 0)
@@ -237,6 +235,12 @@ DYNC__RARE DYNC__FN unsigned dync__cpu_features(void)
         features &= ~(unsigned)(DYNC__CPU_AVX512 | DYNC__CPU_VNNI | DYNC__CPU_BF16);
     DYNC__ATOMIC_STORE(&dync__os_cpu, features | DYNC__CPU_KNOWN);
     return features;
+}
+/* Every tile of a product asks. */
+DYNC__OFTEN DYNC__FN unsigned dync__cpu_features(void)
+{
+    unsigned features = DYNC__ATOMIC_PEEK(&dync__os_cpu);
+    return features ? features & 0x7fffffffu : dync__os_find_cpu();
 }
 
 #if defined(_WIN32)

@@ -16,8 +16,7 @@ enum { DYNC__CODE_NUMBERS = 8 };
 /* What tells how long a run takes. In code of symbolic sizes it stays with the code, and sizes are
  * places whose values are `at`. */
 typedef struct dync__code_work {
-    int64_t indices;
-    int steps, isa, n_bufs;
+    dync__code_length length;
     size_t bytes; /* with the buffers of a copy */
     dync__buf *buf;
     /* constants that sizes decide: bits of a real number, or a size, and the type; the code reads
@@ -27,14 +26,20 @@ typedef struct dync__code_work {
     uint8_t type[DYNC__CODE_NUMBERS];
 } dync__code_work;
 
+/* Whatever the types of its buffers are. */
+DYNC__OFTEN static bool dync__code_is_near(const dync__code_length *l, int64_t indices)
+{
+    return (double)indices * l->n_bufs < (1 << 20) / 16;
+}
+
 /* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
  * buffer passes once. */
 DYNC__OFTEN static double dync__code_memory_ns(const dync__code_work *w, const int64_t *at)
 {
     double bytes = 0;
-    int64_t n = dync__sz_placed(at, w->indices);
-    if ((double)n * w->n_bufs < (1 << 20) / 16) return 0; /* whatever their types are */
-    for (int i = 0; i < w->n_bufs; i++) {
+    int64_t n = dync__sz_placed(at, w->length.indices);
+    if (dync__code_is_near(&w->length, n)) return 0;
+    for (int i = 0; i < w->length.n_bufs; i++) {
         const dync__buf *buf = &w->buf[i];
         int64_t size = dync__sz_placed(at, buf->size);
         bytes +=
@@ -44,15 +49,16 @@ DYNC__OFTEN static double dync__code_memory_ns(const dync__code_work *w, const i
 }
 
 /* What the interpreter takes: a step for each instruction of the phases, so many lanes at once. */
-static double dync__code_steps_ns(const dync__code_work *w, const int64_t *at)
+DYNC__OFTEN static double dync__code_steps_ns(const dync__code_length *l, int64_t indices)
 {
     static const int lanes[] = {6, 12, 24};
-    return (double)dync__sz_placed(at, w->indices) * w->steps / lanes[w->isa];
+    return (double)indices * l->steps / lanes[l->isa];
 }
 
 DYNC__OFTEN static double dync__code_ns(const dync__code_work *w, const int64_t *at)
 {
-    return DYNC__MAX(dync__code_steps_ns(w, at) / 2.5, dync__code_memory_ns(w, at));
+    int64_t indices = dync__sz_placed(at, w->length.indices);
+    return DYNC__MAX(dync__code_steps_ns(&w->length, indices) / 2.5, dync__code_memory_ns(w, at));
 }
 
 static int dync__code_steps(const dync__loop_plan *p)
@@ -86,10 +92,10 @@ static dync__code *dync__code_begin(dync__loop_plan *p, int isa, dync__code_work
     c->empty = p->n_rows == 0;
     c->has_reduce = p->has_reduce;
     c->stores_rows = dync__code_stores_rows(p);
-    *w = (dync__code_work){.indices = dync__sz_mul(p->n_rows, p->n_inner),
-                           .steps = dync__code_steps(p),
-                           .isa = isa,
-                           .n_bufs = p->k->buf.n,
+    *w = (dync__code_work){.length = {.indices = dync__sz_mul(p->n_rows, p->n_inner),
+                                      .steps = dync__code_steps(p),
+                                      .isa = isa,
+                                      .n_bufs = p->k->buf.n},
                            .buf = p->k->buf.at};
     return c;
 }
@@ -99,7 +105,7 @@ static dync__code *dync__code_make(dync__loop_plan *p, int isa, bool jit)
     dync__code_work w;
     dync__code *c = dync__code_begin(p, isa, &w);
     if (!c) return NULL;
-    c->ns = dync__code_steps_ns(&w, NULL);
+    c->ns = dync__code_steps_ns(&w.length, w.length.indices);
     if (jit) c->jit = dync__jit_new(p, isa);
     if (c->jit)
         c->ns = dync__code_ns(&w, NULL);
@@ -180,13 +186,13 @@ static const dync__kernel *dync__code_numbers(dync__arena *arena, const dync__ke
 
 static dync__code_work *dync__code_work_keep(const dync__code_work *from)
 {
-    size_t bytes = sizeof *from + (size_t)from->n_bufs * sizeof *from->buf;
+    size_t bytes = sizeof *from + (size_t)from->length.n_bufs * sizeof *from->buf;
     dync__code_work *w = dync__alloc(bytes);
     if (!w) return NULL;
     *w = *from;
     w->bytes = bytes;
     w->buf = (dync__buf *)(void *)(w + 1);
-    memcpy(w->buf, from->buf, (size_t)from->n_bufs * sizeof *w->buf);
+    memcpy(w->buf, from->buf, (size_t)from->length.n_bufs * sizeof *w->buf);
     return w;
 }
 
@@ -196,11 +202,11 @@ static dync__code *dync__code_make_sized(dync__loop_plan *p, const dync__code_wo
     dync__code *c = dync__code_begin(p, dync__target_level(), &w);
     if (!c) return NULL;
     w.n_numbers = numbers->n_numbers;
-    w.n_bufs -= w.n_numbers;
+    w.length.n_bufs -= w.n_numbers;
     memcpy(w.number, numbers->number, sizeof w.number);
     memcpy(w.type, numbers->type, sizeof w.type);
     c->work = dync__code_work_keep(&w);
-    c->jit = c->work ? dync__jit_new(p, w.isa) : NULL;
+    c->jit = c->work ? dync__jit_new(p, w.length.isa) : NULL;
     if (c->jit && !c->empty && dync__jit_is_shared(c->jit)) return c;
     dync__code_free(c);
     return NULL;
@@ -226,8 +232,8 @@ DYNC__FN void dync__code_map(dync__code *c, const dync__sz_map *m)
 {
     dync__code_work *w = c->work;
     if (!w) return; /* it has numbers */
-    dync__sz_map_to(m, &w->indices);
-    for (int i = 0; i < w->n_bufs; i++) dync__sz_map_to(m, &w->buf[i].size);
+    dync__sz_map_to(m, &w->length.indices);
+    for (int i = 0; i < w->length.n_bufs; i++) dync__sz_map_to(m, &w->buf[i].size);
     for (int i = 0; m->list && i < w->n_numbers; i++)
         w->number[i] = dync__sz_list_put(m->list, w->number[i]);
     dync__jit_map(c->jit, m);
@@ -251,20 +257,33 @@ DYNC__FN dync__code *dync__code_lay(const dync__code *from, dync__sz_image *im)
     if (!c) return NULL;
     c->lent = true;
     c->work = NULL;
+    c->settles = DYNC__CODE_SETTLES_NOTHING;
+    if (from->work) {
+        const dync__sz_map map = {NULL, im};
+        c->settles = from->work->n_numbers || dync__jit_settles(from->jit)
+                         ? DYNC__CODE_SETTLES_MORE
+                         : DYNC__CODE_SETTLES_TIME;
+        c->length = from->work->length;
+        dync__sz_map_to(&map, &c->length.indices);
+    }
     c->jit = dync__jit_lay(from->jit, from->work ? from->work->n_numbers : 0, im);
     dync__sz_image_link(im, &c->jit);
     return c->jit ? c : NULL;
 }
 
-DYNC__OFTEN DYNC__FN void dync__code_settle(dync__code *c, const dync__code *from,
+DYNC__OFTEN DYNC__FN void dync__code_settle(dync__code *c, dync__code *const *from,
                                             const int64_t *at)
 {
-    const dync__code_work *w = from->work;
-    int64_t number[DYNC__CODE_NUMBERS];
-    if (!w) return; /* it has numbers */
+    int64_t number[DYNC__CODE_NUMBERS], indices = c->length.indices;
+    if (c->settles == DYNC__CODE_SETTLES_NOTHING) return; /* it has numbers */
+    if (c->settles == DYNC__CODE_SETTLES_TIME && dync__code_is_near(&c->length, indices)) {
+        c->ns = dync__code_steps_ns(&c->length, indices) / 2.5;
+        return;
+    }
+    const dync__code_work *w = (*from)->work;
     c->ns = dync__code_ns(w, at);
     for (int i = 0; i < w->n_numbers; i++) number[i] = dync__code_number(w, i, at);
-    dync__jit_settle(c->jit, w->n_bufs, w->n_numbers, number);
+    dync__jit_settle(c->jit, w->length.n_bufs, w->n_numbers, number);
 }
 
 DYNC__FN bool dync__code_same(const dync__code *x, const dync__code *y)

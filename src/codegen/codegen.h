@@ -20,7 +20,7 @@ DYNC__FN void dync__code_map(dync__code *, const dync__sz_map *);
  * expression of sizes: by the code it is of, which outlives it, and the values of the places. NULL:
  * no memory, or it is interpreted. */
 DYNC__FN dync__code *dync__code_lay(const dync__code *, dync__sz_image *);
-DYNC__FN void dync__code_settle(dync__code *, const dync__code *from, const int64_t *at);
+DYNC__FN void dync__code_settle(dync__code *, dync__code *const *from, const int64_t *at);
 /* Are both the same, machine code and numbers? For checks. */
 DYNC__FN bool dync__code_same(const dync__code *, const dync__code *);
 DYNC__FN bool dync__code_piece_same(const dync__code *, const dync__code *);

@@ -52,7 +52,7 @@ static void dync__gt_shutdown(void)
 }
 
 /* The slot of a key, or the empty one where it belongs. */
-static dync__gt_form *dync__gt_slot(dync__gt_table *t, uint32_t key)
+DYNC__OFTEN static dync__gt_form *dync__gt_slot(dync__gt_table *t, uint32_t key)
 {
     uint32_t at = (key * 2654435761u) >> (32 - t->bits), found;
     while ((found = DYNC__ATOMIC_LOAD(&t->form[at].key)) && found != key)
@@ -108,8 +108,8 @@ static dync__gt_fn dync__gt_new(uint32_t key, const dync__target *t, int kind, i
     return fn;
 }
 
-DYNC__FN dync__gt_fn dync__gt_code(const dync__target *t, int kind, int type, int flags, int rows,
-                                   int vectors)
+DYNC__OFTEN DYNC__FN dync__gt_fn dync__gt_code(const dync__target *t, int kind, int type, int flags,
+                                               int rows, int vectors)
 {
     if (!t) return NULL;
     uint32_t key = 1u << 31 | (uint32_t)kind << 28 | (uint32_t)type << 25 |

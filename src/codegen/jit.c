@@ -217,7 +217,7 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
         (other = dync__jit_try(b, level, way, &why, &large))) {
         *(way == DYNC__JB_NONTEMPORAL ? &jit->nontemporal : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++)
-            jit->stream[s].nontemporal = other->stream[s].nontemporal;
+            dync__jit_stream_at(jit, s)->nontemporal = dync__jit_stream_at(other, s)->nontemporal;
         if (way == DYNC__JB_SQUARE) jit->side = other->state_lanes;
         jit->other = other->listing;
         other->form = NULL;
@@ -259,11 +259,10 @@ DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
     dync__sz_map_to(m, &jit->lanes);
     dync__sz_map_to(m, &jit->keep_bytes);
     for (int s = 0; s < jit->n_streams; s++) {
-        dync__sz_map_to(m, &jit->stream[s].at);
-        dync__sz_map_to(m, &jit->stream[s].lane);
-        int steps = DYNC__MAX(jit->n_row_dims, 1 + jit->n_over);
-        for (int d = 0; d < steps && d < DYNC__GEN_DIMS; d++)
-            dync__sz_map_to(m, &jit->stream[s].step[d]);
+        dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->at);
+        dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->lane);
+        for (int d = 0; d < dync__jit_steps(jit->n_row_dims, jit->n_over); d++)
+            dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->step[d]);
     }
     for (int d = 0; d < jit->n_over; d++) dync__sz_map_to(m, &jit->over[d]);
     for (int w = 0; w < jit->n_words; w++) dync__sz_map_to(m, &jit->words[w]);
@@ -279,8 +278,8 @@ DYNC__FN dync__jit *dync__jit_lay(const dync__jit *from, int n_numbers, dync__sz
     if (!jit) return NULL;
     memcpy(jit, from, from->bytes);
     jit->bytes = bytes;
-    jit->stream = (dync__jit_stream *)(void *)(jit + 1);
-    jit->words = (int64_t *)(void *)(jit->stream + jit->n_streams);
+    jit->stream = (char *)(jit + 1);
+    jit->words = (int64_t *)(void *)dync__jit_stream_at(jit, jit->n_streams);
     jit->reduce = (dync__jit_reduce *)(void *)(jit->words + jit->n_words);
     jit->listing = jit->other = NULL;
     if (gathers && !(jit->gather = dync__sz_image_put(im, from->gather, gathers))) return NULL;
@@ -290,6 +289,11 @@ DYNC__FN dync__jit *dync__jit_lay(const dync__jit *from, int n_numbers, dync__sz
     dync__sz_image_link(im, &jit->reduce);
     if (gathers) dync__sz_image_link(im, &jit->gather);
     return jit;
+}
+
+DYNC__FN bool dync__jit_settles(const dync__jit *jit)
+{
+    return (jit->blocks && !jit->block_rows) || jit->n_gathers;
 }
 
 /* What is left to decide now that sizes are numbers. */
@@ -304,7 +308,7 @@ DYNC__OFTEN DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_num
     jit->n_gathers = 0;
     if (n_numbers) memcpy(numbers, number, (size_t)n_numbers * sizeof *number);
     for (int s = 0; s < jit->n_streams && n_numbers; s++) {
-        dync__jit_stream *st = &jit->stream[s];
+        dync__jit_stream *st = dync__jit_stream_at(jit, s);
         if (st->buf < n_bufs) continue;
         st->at += (int64_t)(intptr_t)(numbers + (size_t)(st->buf - n_bufs) * sizeof *number);
         st->buf = -2; /* its base is nothing */
@@ -381,6 +385,7 @@ DYNC__FN dync__jit *dync__jit_lay(const dync__jit *jit, int n_numbers, dync__sz_
 {
     return (void)jit, (void)n_numbers, (void)im, NULL;
 }
+DYNC__FN bool dync__jit_settles(const dync__jit *jit) { return jit != NULL; }
 DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_numbers, const int64_t *number)
 {
     (void)jit, (void)n_bufs, (void)n_numbers, (void)number;

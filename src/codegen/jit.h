@@ -20,7 +20,8 @@ typedef struct dync__jit_form {
     dync__codeblock block;
 } dync__jit_form;
 
-/* transposed: blocks of it are transposed into a tile (a load) or from one (a store), and the code
+/* One of a row of them (dync__jit_stream_at).
+ * transposed: blocks of it are transposed into a tile (a load) or from one (a store), and the code
  * sees the tile; lane: its own step then. tile: where in the scratch memory of a block. */
 /* slot: among the slots */
 typedef struct dync__jit_reduce {
@@ -31,7 +32,7 @@ typedef struct dync__jit_stream {
     int32_t buf;
     uint8_t transposed, bytes;
     bool nontemporal;
-    int64_t at, lane, step[DYNC__GEN_DIMS], tile;
+    int64_t at, lane, tile, step[];
 } dync__jit_stream;
 enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE };
 /* A gather. each 0: what is read by an index is stored as it is, by a loop over bytes instead of
@@ -76,13 +77,24 @@ struct dync__jit {
     int32_t n_over, least, most, moved;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
     int64_t over[DYNC__GEN_DIMS], block_rows, block_lanes, side;
-    dync__jit_stream *stream;
+    size_t stream_bytes;      /* of one, with as many steps as there are loops to have one */
+    char *stream;             /* dync__jit_stream_at */
     dync__jit_reduce *reduce; /* split ones' */
     dync__jit_take take;
     int64_t *words;
     dync__jit_by_row *gather; /* NULL: what they are is decided: take */
     int32_t n_gathers;
 };
+/* How many steps its streams have. */
+DYNC__INLINE int dync__jit_steps(int n_row_dims, int n_over)
+{
+    int steps = DYNC__MAX(n_row_dims, 1 + n_over);
+    return DYNC__MIN(steps, DYNC__GEN_DIMS);
+}
+DYNC__INLINE dync__jit_stream *dync__jit_stream_at(const dync__jit *jit, int s)
+{
+    return (dync__jit_stream *)(void *)(jit->stream + (size_t)s * jit->stream_bytes);
+}
 /* The tile of a transposed stream: rows 64-byte aligned, an odd number of cache lines apart, as
  * powers of two fall into one set of the cache. */
 DYNC__INLINE int64_t dync__jit_tile_bytes(int64_t rows, int64_t lanes, int bytes)
@@ -111,6 +123,7 @@ DYNC__FN dync_status dync__jit_run(const dync__code *, void *const *buffers, con
  * of 8 bytes. */
 DYNC__FN void dync__jit_map(dync__jit *, const dync__sz_map *);
 DYNC__FN dync__jit *dync__jit_lay(const dync__jit *, int n_numbers, dync__sz_image *);
+DYNC__FN bool dync__jit_settles(const dync__jit *); /* is there something to, beside numbers? */
 DYNC__FN void dync__jit_settle(dync__jit *, int n_bufs, int n_numbers, const int64_t *number);
 DYNC__FN bool dync__jit_same(const dync__jit *, const dync__jit *);
 DYNC__FN bool dync__jit_is_single(const dync__jit *); /* one row, or one lane */

@@ -42,7 +42,7 @@ DYNC__FN int64_t dync__jit_n_blocks(const dync__jit *jit, int64_t rows)
 static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows, int64_t lanes)
 {
     for (int s = 0; s < jit->n_streams; s++) {
-        const dync__jit_stream *st = &jit->stream[s];
+        const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         bool along = !st->transposed;
         if (st->buf < 0 || st->transposed == DYNC__JIT_TRANSPOSE_LOAD ||
             (along && st->lane != st->bytes))
@@ -63,8 +63,8 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     if (jit->fetches && !jit->side) dync__jit_fetch(jit, at, rows, lanes);
     if (jit->copies) {
         char *stage = jit->side ? NULL : scratch;
-        const dync__jit_stream *t = &jit->stream[jit->copies - 1],
-                               *other = &jit->stream[2 - jit->copies];
+        const dync__jit_stream *t = dync__jit_stream_at(jit, jit->copies - 1),
+                               *other = dync__jit_stream_at(jit, 2 - jit->copies);
         char *here = at[jit->copies - 1], *there = at[2 - jit->copies];
         if (t->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(there, other->step[0], here, t->lane, lanes, rows, t->bytes, jit->fetches,
@@ -80,7 +80,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     DYNC__CODE_FRAME(jit->form->frame);
     words[DYNC__GW_LANES] = lanes;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        const dync__jit_stream *st = &jit->stream[s];
+        const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
         char *tile = scratch + st->tile;
         record[DYNC__GW_AT] = (int64_t)(intptr_t)(st->transposed ? tile : at[s]);
@@ -91,7 +91,7 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
     }
     entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
-        const dync__jit_stream *st = &jit->stream[s];
+        const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         if (st->transposed == DYNC__JIT_TRANSPOSE_STORE)
             dync__gt_swap(at[s], st->lane, scratch + st->tile,
                           dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false,
@@ -107,8 +107,9 @@ static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words
     for (int64_t r = row; r < rows; r += jit->block_rows)
         for (int64_t l = lane; l < lanes; l += jit->block_lanes) {
             for (int s = 0; s < jit->n_streams; s++)
-                from[s] = (char *)((uintptr_t)at[s] + (uintptr_t)(r * jit->stream[s].step[0] +
-                                                                  l * jit->stream[s].lane));
+                from[s] = (char *)((uintptr_t)at[s] +
+                                   (uintptr_t)(r * dync__jit_stream_at(jit, s)->step[0] +
+                                               l * dync__jit_stream_at(jit, s)->lane));
             dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows),
                             DYNC__MIN(lanes - l, jit->block_lanes), scratch);
         }
@@ -129,7 +130,7 @@ static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *wor
     words[DYNC__GW_LANES] = lane;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         record[DYNC__GW_AT] = (int64_t)(intptr_t)at[s];
-        record[DYNC__GW_STEP] = jit->stream[s].step[0];
+        record[DYNC__GW_STEP] = dync__jit_stream_at(jit, s)->step[0];
     }
     if (row) entry(words);
     dync__jit_rest(jit, at, words, 0, row, lane, lanes, scratch);
@@ -156,7 +157,7 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
                                      jit->side ? left % across : n % across, &lanes);
         left /= jit->side ? across : down;
         for (int s = 0; s < jit->n_streams; s++) {
-            const dync__jit_stream *st = &jit->stream[s];
+            const dync__jit_stream *st = dync__jit_stream_at(jit, s);
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left;
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--])
                 to += rest % jit->over[d] * st->step[1 + d];

@@ -27,9 +27,9 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
 {
     const dync__gen_stream *st = &j->g->stream.at[s];
     int64_t *w = jit->words + jit->n_words - (jit->n_streams - s) * jit->record, bytes = st->bytes;
-    dync__jit_stream *out = &jit->stream[s];
+    dync__jit_stream *out = dync__jit_stream_at(jit, s);
     int D = j->rows.n, K = j->inner.n;
-    memset(out, 0, sizeof *out);
+    memset(out, 0, jit->stream_bytes);
     out->buf = st->kind == DYNC__GS_KEEP ? -1 : st->kind == DYNC__GS_INDEX ? -2 : st->buf;
     if (st->kind == DYNC__GS_KEEP) {
         out->at = *keep;
@@ -129,9 +129,9 @@ static bool dync__jb_gather(const dync__jb *j, const dync__jit *jit, int i, dync
     g->stream[0] = j->g->stream_of[by];
     g->stream[1] = j->g->stream_of[i];
     g->stream[2] = store < 0 ? 0 : j->g->stream_of[store];
-    const dync__buf *buf = b->k->buf.at, *index = &buf[jit->stream[g->stream[0]].buf],
-                    *table = &buf[jit->stream[g->stream[1]].buf],
-                    *to = store < 0 ? NULL : &buf[jit->stream[g->stream[2]].buf];
+    const dync__buf *buf = b->k->buf.at, *index = &buf[dync__jit_stream_at(jit, g->stream[0])->buf],
+                    *table = &buf[dync__jit_stream_at(jit, g->stream[1])->buf],
+                    *to = store < 0 ? NULL : &buf[dync__jit_stream_at(jit, g->stream[2])->buf];
     if ((index->dtype != DYNC_I64 && index->dtype != DYNC_I32) || index->mode != DYNC__BUF_IN ||
         table->mode != DYNC__BUF_IN)
         return false;
@@ -172,7 +172,7 @@ static bool dync__jb_gathers(const dync__jb *j, dync__jit *jit)
 DYNC__FN bool dync__code_looks(dync__code *c, int index, int64_t offset, int64_t n, int64_t size)
 {
     dync__jit *jit = c->jit;
-    const dync__jit_stream *s = jit ? &jit->stream[jit->take.stream[0]] : NULL;
+    const dync__jit_stream *s = jit ? dync__jit_stream_at(jit, jit->take.stream[0]) : NULL;
     if (!jit || c->empty || size <= 0 || jit->take.size != size || s->buf != index ||
         s->at != offset * s->bytes)
         return false;
@@ -184,14 +184,17 @@ DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     int D = j->rows.n, K = j->inner.n, n = j->g->stream.n, record = DYNC__GW_STEP + D + K,
         m = j->g->split || j->g->tall ? j->g->red.n : 0,
         words = DYNC__GW_FIXED + 2 * D + K + n * record;
-    size_t bytes = sizeof(dync__jit) + (size_t)n * sizeof(dync__jit_stream) +
-                   (size_t)words * sizeof(int64_t) + (size_t)m * sizeof(dync__jit_reduce);
+    size_t stream = sizeof(dync__jit_stream) +
+                    (size_t)dync__jit_steps(D, j->over.n) * sizeof(int64_t),
+           bytes = sizeof(dync__jit) + (size_t)n * stream + (size_t)words * sizeof(int64_t) +
+                   (size_t)m * sizeof(dync__jit_reduce);
     dync__jit *jit = dync__calloc(bytes);
     if (!jit) return NULL;
     jit->form = form;
     jit->bytes = bytes;
-    jit->stream = (dync__jit_stream *)(void *)(jit + 1);
-    jit->words = (int64_t *)(void *)(jit->stream + n);
+    jit->stream_bytes = stream;
+    jit->stream = (char *)(jit + 1);
+    jit->words = (int64_t *)(void *)dync__jit_stream_at(jit, n);
     jit->n_words = words;
     jit->reduce = (dync__jit_reduce *)(void *)(jit->words + words);
     jit->split = j->g->split;

@@ -53,7 +53,7 @@ DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const
     /* of the non-temporal streams: bits of addresses and steps; all must be whole cache lines */
     int64_t lines = 0;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
-        const dync__jit_stream *st = &jit->stream[s];
+        const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
         int64_t at = st->at + lane * record[DYNC__GW_LANE];
         for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
@@ -130,7 +130,8 @@ DYNC__BUSY static dync_status dync__jit_led(const dync__jit *jit, void *const *b
                                             int64_t lane, int64_t lane_end)
 {
     const dync__jit_take *t = &jit->take;
-    const dync__jit_stream *x = &jit->stream[t->stream[0]], *table = &jit->stream[t->stream[1]];
+    const dync__jit_stream *x = dync__jit_stream_at(jit, t->stream[0]),
+                           *table = dync__jit_stream_at(jit, t->stream[1]);
     const char *index = (const char *)buffers[x->buf] + x->at;
     uintptr_t lines = (uintptr_t)buffers[table->buf] + (uintptr_t)(table->at + lane * table->lane),
               bytes = (uintptr_t)((lane_end - lane) * table->lane);

@@ -14,7 +14,7 @@ static bool dync__jit_crowds(const dync__jit *jit)
 {
     bool crowds = false;
     for (int i = 0; i < jit->n_streams; i++) {
-        const dync__jit_stream *s = &jit->stream[i];
+        const dync__jit_stream *s = dync__jit_stream_at(jit, i);
         crowds |= (s->transposed || jit->copies) &&
                   dync__gt_crowds(s->transposed ? s->lane : s->step[0], s->bytes);
     }
@@ -47,10 +47,11 @@ DYNC__FN void dync__jit_settle_blocks(dync__jit *jit)
     jit->tiles = jit->keep_bytes;
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
-        jit->stream[i].tile = jit->keep_bytes - jit->tiles;
-        if (jit->stream[i].transposed)
+        dync__jit_stream_at(jit, i)->tile = jit->keep_bytes - jit->tiles;
+        if (dync__jit_stream_at(jit, i)->transposed)
             jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2,
-                                                    jit->block_lanes * 3 / 2, jit->stream[i].bytes);
+                                                    jit->block_lanes * 3 / 2,
+                                                    dync__jit_stream_at(jit, i)->bytes);
     }
     /* more than a second cache */
     if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > DYNC__SECOND_CACHE;
@@ -100,8 +101,9 @@ DYNC__FN void dync__jit_settle_gather(dync__jit *jit, const dync__jit_by_row *g)
 {
     bool apart = false;
     dync__jit_take t = {.stream = {g->stream[0], g->stream[1], g->stream[2]}};
-    const dync__jit_stream *index = &jit->stream[t.stream[0]], *table = &jit->stream[t.stream[1]],
-                           *out = &jit->stream[t.stream[2]];
+    const dync__jit_stream *index = dync__jit_stream_at(jit, t.stream[0]),
+                           *table = dync__jit_stream_at(jit, t.stream[1]),
+                           *out = dync__jit_stream_at(jit, t.stream[2]);
     if (!g->rows || jit->rows <= 0 || jit->lanes <= 0) return;
     t.covers = dync__jit_covers(jit, index, &apart);
     bool copies = g->bytes && !jit->keep_bytes && out->lane == out->bytes &&

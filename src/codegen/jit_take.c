@@ -29,13 +29,14 @@ DYNC__WARM
 DYNC__BUSY DYNC__FN bool dync__jit_take_rows(const dync__jit *jit, int64_t *words)
 {
     const dync__jit_take *t = &jit->take;
-    int last = DYNC__MAX(jit->n_row_dims - 1, 0), bytes = jit->stream[t->stream[2]].bytes;
+    int last = DYNC__MAX(jit->n_row_dims - 1, 0),
+        bytes = dync__jit_stream_at(jit, t->stream[2])->bytes;
     int64_t *count = words + DYNC__GW_FIXED, *of[3], step[3], at[DYNC__JIT_PICKED],
             left = words[DYNC__GW_ROWS], lanes = words[DYNC__GW_LANES],
-            lane = jit->stream[t->stream[1]].lane;
+            lane = dync__jit_stream_at(jit, t->stream[1])->lane;
     const int64_t size = t->size, stride = t->stride,
-                  row = jit->stream[t->stream[0]].lane ? 0 : lanes * bytes;
-    bool wide = jit->stream[t->stream[0]].bytes == 8, inside = true;
+                  row = dync__jit_stream_at(jit, t->stream[0])->lane ? 0 : lanes * bytes;
+    bool wide = dync__jit_stream_at(jit, t->stream[0])->bytes == 8, inside = true;
     /* where the indices stood that `at` holds, as bytes from the row's begin */
     const char *picked = NULL;
     for (int s = 0; s < 3; s++) {

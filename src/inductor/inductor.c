@@ -150,8 +150,8 @@ static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }
 
-DYNC__RARE static dync_status dync__inductor_form_add(dync__inductor_code *c, dync__graph *g,
-                                                      const bool *used)
+DYNC__OFTEN static dync_status dync__inductor_form_add(dync__inductor_code *c, dync__graph *g,
+                                                       const bool *used)
 {
     dync__inductor_form *form = dync__calloc(sizeof *form);
     if (!form) return DYNC_ERR_MEMORY;

@@ -101,13 +101,18 @@ static const dync__inductor_plan *dync__inductor_plan_of(dync__inductor_sized *s
                                                          int64_t **at)
 {
     dync__lock(&s->lock);
-    const dync__inductor_plan *p = s->plan;
-    for (; p; p = p->next) {
+    dync__inductor_plan *p = s->plan, *before = NULL;
+    for (; p; before = p, p = p->next) {
         if (!dync__inductor_plan_takes(p, value)) continue;
         const dync__sz_list *l = &p->form->list;
         *at = dync__room(few, DYNC__INDUCTOR_PLACES, l->step.n, sizeof **at);
         if (*at && dync__sz_list_run(l, value, *at)) break;
         if (*at) dync__room_end(*at, few, l->step.n, sizeof **at);
+    }
+    if (p && before) { /* the next sizes are often like these */
+        before->next = p->next;
+        p->next = s->plan;
+        s->plan = p;
     }
     dync__unlock(&s->lock);
     return p;

@@ -14,7 +14,8 @@
 DYNC__COLD
 
 /* first: place of q; k and v follow */
-DYNC__FN void dync__att_open(dync__att *a, const dync__kcall *c, int first, void *const *data)
+DYNC__OFTEN DYNC__FN void dync__att_open(dync__att *a, const dync__kcall *c, int first,
+                                         void *const *data)
 {
     memset(a, 0, sizeof *a);
     a->call = c;
@@ -213,9 +214,9 @@ static dync_status dync__att_product_piece(const dync__att *a, dync__code **out)
 }
 
 /* Makes the blocks' pieces that this call can meet. */
-static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a,
-                                    dync_status (*make)(const dync__att *, int64_t, int64_t, bool,
-                                                        dync__code **))
+DYNC__OFTEN static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a,
+                                                dync_status (*make)(const dync__att *, int64_t,
+                                                                    int64_t, bool, dync__code **))
 {
     const int64_t rows[2] = {a->qb, dync__sz_mod(a->L, a->qb)},
                   columns[2] = {a->kb, dync__sz_mod(a->S, a->kb)};
@@ -230,8 +231,8 @@ static dync_status dync__att_blocks(dync__kcall *c, const dync__att *a,
 }
 
 /* [batch of q.., rows, columns] of dtype; columns -1: there is no such dim. */
-static bool dync__att_is(const dync__operand *o, const dync__operand *q, int dtype, int64_t rows,
-                         int64_t columns)
+DYNC__OFTEN static bool dync__att_is(const dync__operand *o, const dync__operand *q, int dtype,
+                                     int64_t rows, int64_t columns)
 {
     int n = q->lay.ndim - 2;
     bool ok = o->dtype == dtype && o->lay.ndim == n + (columns < 0 ? 1 : 2);
@@ -241,7 +242,7 @@ static bool dync__att_is(const dync__operand *o, const dync__operand *q, int dty
 
 /* What inference promised: query, key, value behind `first`, then (forward) output and logarithms;
  * backward has them between the output's gradient and the three gradients. */
-static dync_status dync__att_check(const dync__kcall *c, int n, int first)
+DYNC__OFTEN static dync_status dync__att_check(const dync__kcall *c, int n, int first)
 {
     const dync__operand *q = &c->operand[first], *k = q + 1, *v = q + 2;
     int d = q->lay.ndim - 2, wide = q->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32;
@@ -272,7 +273,7 @@ static dync_status dync__att_check(const dync__kcall *c, int n, int first)
 
 /* Bytes of a thread: scores (twice for backward), values, three numbers a query, band, widened
  * matrices. */
-DYNC__FN int64_t dync__att_room(const dync__att *a, bool grad)
+DYNC__OFTEN DYNC__FN int64_t dync__att_room(const dync__att *a, bool grad)
 {
     int64_t n = a->qb * a->kb * (grad ? 2 : 1) + a->qb * a->V + 3 * (grad ? a->L : a->qb),
             wide = a->S * (a->E + a->V);

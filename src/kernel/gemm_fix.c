@@ -10,7 +10,7 @@ static size_t dync__gemm_fixed_bytes(const dync__gemm_fixed *f)
     return offsetof(dync__gemm_fixed, tile) + (size_t)f->n * sizeof *f->tile;
 }
 
-DYNC__RARE DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *f, const dync__gemm *given)
+DYNC__OFTEN DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *f, const dync__gemm *given)
 {
     dync__gemm g = *given;
     bool add = g.d != NULL, packs = g.b_row == 1 && g.b_col != 1 &&
@@ -38,7 +38,7 @@ DYNC__RARE DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *f, const dync__gemm
     return f->n <= DYNC__GEMM_FIXED;
 }
 
-DYNC__RARE DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *g)
+DYNC__OFTEN DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *g)
 {
     dync__gemm_fixed f, *kept; /* most products are a few tiles: no more are kept */
     if (!dync__gemm_fix_in(&f, g)) return NULL;

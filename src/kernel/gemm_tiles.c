@@ -25,21 +25,22 @@ DYNC__FN dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int
 static void dync__gemm_do(dync__gemm_tile *t, int rows, int columns, dync__gt_args *x)
 {
     dync__gemm_fixed *f = t->fix;
+    int odd = rows & 1;
+    if (columns == t->columns && t->fn_rows[odd] != rows) {
+        t->fn[odd] = dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
+        t->fn_rows[odd] = rows;
+    }
     if (!f) {
-        int odd = rows & 1;
-        if (columns == t->columns && t->fn_rows[odd] != rows) {
-            t->fn[odd] = dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
-            t->fn_rows[odd] = rows;
-        }
         if (columns == t->columns && t->fn[odd])
             t->fn[odd](x);
         else
             dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
         return;
     }
-    dync__gt_fn fn = f->n < DYNC__GEMM_FIXED
-                         ? dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x)
-                         : NULL;
+    dync__gt_fn fn = f->n >= DYNC__GEMM_FIXED ? NULL
+                     : columns == t->columns
+                         ? t->fn[odd]
+                         : dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
     if (fn) {
         f->tile[f->n].fn = fn;
         f->tile[f->n].x = *x;
@@ -131,6 +132,10 @@ DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char 
     int64_t parts = (g->m + t.rows - 1) / t.rows,
             next = t.columns * (g->packed ? g->k * bytes : wide);
     t.fix = fix;
+    if (fix && parts > DYNC__GEMM_FIXED) { /* at least a tile each */
+        fix->n = DYNC__GEMM_FIXED + 1;
+        return;
+    }
     dync__gt_args x = {.k = k,
                        .a_step = (rows ? g->a_row : g->a_col) * bytes,
                        .b_step = g->packed ? t.columns * bytes : g->b_row * wide,

@@ -220,7 +220,7 @@ DYNC__RARE static bool dync__mm_dense_bias(const dync__kcall *c)
 
 /* What can be known before the runs: the tiles of a small product (`fixed`), or that b's panels are
  * worth keeping. Where neither helps, c->state stays NULL. */
-DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
+DYNC__OFTEN static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
 {
     static char some[1];
     bool with_bias = c->n == 4;
@@ -259,7 +259,7 @@ DYNC__RARE static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
     return DYNC_OK;
 }
 
-DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
+DYNC__OFTEN static dync_status dync__mm_check(dync__kcall *c)
 {
     const dync__operand *a = &c->operand[0], *b = &c->operand[1], *y = &c->operand[c->n - 1];
     int rank = y->lay.ndim;
@@ -291,13 +291,13 @@ DYNC__RARE static dync_status dync__mm_check(dync__kcall *c)
     return DYNC_OK;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
+DYNC__OFTEN DYNC__FN dync_status dync__k_matmul_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 3, "3 operands"));
     return dync__mm_check(c);
 }
 
-DYNC__RARE DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
+DYNC__OFTEN DYNC__FN dync_status dync__k_addmm_prepare(dync__kcall *c)
 {
     DYNC__TRY(dync__kcall_expect(c, c->n == 4 && c->operand[3].lay.ndim == 2,
                                  "4 operands, the "

@@ -13,14 +13,14 @@
 #include "recurrent.h"
 DYNC__COLD
 
-DYNC__FN const dync__operand *dync__rnn_operand(const dync__kcall *c, int role)
+DYNC__OFTEN DYNC__FN const dync__operand *dync__rnn_operand(const dync__kcall *c, int role)
 {
     int place = c->attr.rnn.role[role];
     return place >= 0 ? &c->operand[place] : NULL;
 }
 
 /* Sizes from the result [steps, n, hidden]; data NULL (in prepare): `at` stays NULL. */
-DYNC__FN void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data)
+DYNC__OFTEN DYNC__FN void dync__rnn_open(dync__rnn *r, const dync__kcall *c, void *const *data)
 {
     const dync__layout *out = &dync__rnn_operand(c, DYNC__RNN_OUT)->lay;
     memset(r, 0, sizeof *r);

@@ -16,7 +16,7 @@ static int64_t dync__rnn_room(const dync__rnn *r)
 }
 
 /* What inference promised of each role: sizes by letter, of the one dtype. */
-static bool dync__rnn_fits(const dync__rnn *r)
+DYNC__OFTEN static bool dync__rnn_fits(const dync__rnn *r)
 {
     static const char form[DYNC__RNN_ROLES][4] = {"LNW", "WH",  "W",   "NH", "NH", "LNH", "NH",
                                                   "LNH", "LNW", "LNH", "NH", "NH", "NH"};
@@ -38,8 +38,9 @@ static bool dync__rnn_fits(const dync__rnn *r)
 }
 
 /* must: the roles that have to be there, a bit each. */
-static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
-                                     dync_status (*piece)(const dync__rnn *, dync__code **))
+DYNC__OFTEN static dync_status dync__rnn_prepare(dync__kcall *c, unsigned must,
+                                                 dync_status (*piece)(const dync__rnn *,
+                                                                      dync__code **))
 {
     dync__rnn r;
     int64_t gates = c->attr.rnn.gates;

@@ -7,13 +7,13 @@ DYNC__COLD
 
 enum { DYNC__MEMPLAN_ALIGN = 64 };
 
-static int64_t dync__align_up(int64_t n)
+DYNC__OFTEN static int64_t dync__align_up(int64_t n)
 {
     return (n + DYNC__MEMPLAN_ALIGN - 1) / DYNC__MEMPLAN_ALIGN * DYNC__MEMPLAN_ALIGN;
 }
 
 /* By falling size, then by slot: the same plan every time. */
-DYNC__BUSY static int dync__life_order(const dync__life *x, const dync__life *y)
+DYNC__OFTEN static int dync__life_order(const dync__life *x, const dync__life *y)
 {
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
     return (x->slot > y->slot) - (x->slot < y->slot);
@@ -47,7 +47,7 @@ static void dync__sort_lives(void *lives, size_t n, size_t size,
 
 /* Puts x at the lowest offset at which it fits among the n placed ones, which are sorted by offset;
  * one pass, so that thousands alive at once cost no more than the square of their number. */
-DYNC__BUSY static void dync__life_place(dync__life **placed, int n, dync__life *x)
+DYNC__OFTEN static void dync__life_place(dync__life **placed, int n, dync__life *x)
 {
     int64_t at = 0;
     int from = 0, to = n;
@@ -74,8 +74,8 @@ DYNC__FN void dync__memplan_sort(dync__life *life, int n)
     dync__sort_lives(life, (size_t)n, sizeof *life, dync__life_compare_own);
 }
 
-DYNC__BUSY DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n,
-                                              int64_t *total)
+DYNC__OFTEN DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n,
+                                               int64_t *total)
 {
     dync__life **order = dync__arena_alloc(arena, 2 * (size_t)(n + 1) * sizeof *order);
     if (!order) return DYNC_ERR_MEMORY;

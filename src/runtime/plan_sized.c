@@ -127,7 +127,7 @@ DYNC__FN bool dync__plan_form_lay(dync__plan_form *f)
 /* ---- one set of sizes ------------------------------------------------------------------------ */
 /* Where a convolution has no tiles for arrays in blocks or what follows it, as it had for other
  * sizes, there is no such plan. */
-static dync_status dync__form_prepare(dync__kcall *c)
+DYNC__OFTEN static dync_status dync__form_prepare(dync__kcall *c)
 {
     dync__error_guard guard;
     if (!c->blocked && !c->after) return c->row->prepare(c);
@@ -137,17 +137,19 @@ static dync_status dync__form_prepare(dync__kcall *c)
     return status == DYNC_OK ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 
-DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f, const dync__kcall *from,
-                                                  dync__kcall *c, const int64_t *value,
-                                                  const int64_t *at, int64_t *scratch)
+/* What it is a copy of is read where it must be: the cache does not have it. */
+DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f,
+                                                  const dync__plan_step *from, dync__kcall *c,
+                                                  const int64_t *value, const int64_t *at,
+                                                  int64_t *scratch)
 {
     if (c->row->inside) {
         c->attr.opaque.syms = f->syms;
         c->attr.opaque.value = value;
-        c->attr.opaque.inside = from->state;
+        c->attr.opaque.inside = from->call->state;
     }
     for (int k = 0; k < DYNC__KCALL_PIECES; k++)
-        if (from->piece[k]) dync__code_settle(c->piece[k], from->piece[k], at);
+        if (c->piece[k]) dync__code_settle(c->piece[k], &from->call->piece[k], at);
     if (c->row->prepare) DYNC__TRY(dync__form_prepare(c));
     *scratch = DYNC__MAX(*scratch, (int64_t)c->scratch_bytes);
     return DYNC_OK;
@@ -170,13 +172,13 @@ DYNC__OFTEN static dync_status dync__form_step_at(const dync__plan_form *f,
                                                   int64_t *scratch)
 {
     dync_status status = DYNC_OK;
-    if (s->code) dync__code_settle(s->code, from->code, at);
+    if (s->code) dync__code_settle(s->code, &from->code, at);
     if (s->call)
-        DYNC__TRY(dync__form_call_at(f, from->call, (dync__kcall *)(uintptr_t)s->call, value, at,
-                                     scratch));
+        DYNC__TRY(
+            dync__form_call_at(f, from, (dync__kcall *)(uintptr_t)s->call, value, at, scratch));
     for (int b = 0; b < s->n_bounds; b++)
         DYNC__TRY(s->bound[b].check->row->prepare(s->bound[b].check));
-    if (from->late) status = dync__form_late_at(f, from->late, s, value);
+    if (f->late && from->late) status = dync__form_late_at(f, from->late, s, value);
     s->looks = s->looks && status == DYNC_OK && dync__plan_looks(s);
     return status;
 }

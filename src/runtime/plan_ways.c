@@ -189,7 +189,7 @@ static dync_status dync__main_call(dync__plan_maker *m, dync__plan_step *s, int 
 }
 
 /* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
-static size_t dync__main_step_bytes(const dync__plan_step *s)
+DYNC__OFTEN static size_t dync__main_step_bytes(const dync__plan_step *s)
 {
     enum { ROOM = 1 << 20 };
     const dync__kcall *c = s->call;
@@ -217,7 +217,7 @@ DYNC__FN bool dync__plan_writes_input(const dync__plan *p, const dync__fuse_step
     return writes;
 }
 
-static void dync__main_reserve(dync__plan *p)
+DYNC__OFTEN static void dync__main_reserve(dync__plan *p)
 {
     size_t most = 0;
     p->reserve = 0;

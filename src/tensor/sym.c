@@ -175,7 +175,7 @@ DYNC__FN int64_t dync__floor_div(int64_t a, int64_t b)
 
 /* With plain numbers. Wraps around on overflow, and never traps: x / 0 is 0 (where it matters the
  * caller has checked). */
-DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
+DYNC__OFTEN DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b)
 {
     switch (op) {
     case DYNC__SZ_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);

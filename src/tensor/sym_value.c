@@ -236,7 +236,7 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
 
 /* All guards and bounds. A value of 0 of a plain size symbol stands for one that was not bound, and
  * is passed over. */
-DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
+DYNC__OFTEN DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
 {
     for (int i = 0; i < t->guard.n; i++)
         if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;

@@ -1130,7 +1130,7 @@ TEST(blocks_of_all_sizes)
         char *copy = dync__sz_image_at(&image, at, NULL, &own);
         REQUIRE(copy != NULL);
         dync__code *one = dync__sz_image_of(&image, copy, laid);
-        dync__code_settle(one, turned, at);
+        dync__code_settle(one, &turned, at);
         EXPECT(run_turned(one, (int)sizes[i]));
         if (sizes[i] == 64) EXPECT(dync__code_same(one, plain));
         dync__code_free(one);
