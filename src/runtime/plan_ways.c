@@ -188,6 +188,19 @@ static dync_status dync__main_call(dync__plan_maker *m, dync__plan_step *s, int 
     return m->with[i][0] ? dync__main_bounds(m, s, i, m->with[i][0], s->call->n) : DYNC_OK;
 }
 
+/* dync__layout_is_contiguous of numbers, whose products are known to fit: of each new size. */
+DYNC__OFTEN static bool dync__main_lies(const dync__layout *lay)
+{
+    uint64_t span = 1;
+    bool lies = true, empty = false;
+    for (int d = lay->ndim - 1; d >= 0; d--) {
+        empty |= lay->shape[d] == 0;
+        lies &= lay->shape[d] == 1 || (uint64_t)lay->stride[d] == span;
+        span *= (uint64_t)lay->shape[d];
+    }
+    return lies || empty;
+}
+
 /* What a step may ask for: what its call says, dense copies of operands, row buffers and panels. */
 DYNC__OFTEN static size_t dync__main_step_bytes(const dync__plan_step *s)
 {
@@ -196,7 +209,7 @@ DYNC__OFTEN static size_t dync__main_step_bytes(const dync__plan_step *s)
     size_t bytes = (c ? c->run_bytes : 0) + (size_t)ROOM * (size_t)dync__pool_threads();
     for (int i = 0; c && i < c->n; i++) {
         const dync__operand *o = &c->operand[i];
-        if (!dync__layout_is_contiguous(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
+        if (!dync__main_lies(&o->lay) || dync__operand_working(o->dtype) != o->dtype)
             bytes += (size_t)dync__operand_numel(o) * 8;
     }
     for (int b = 0; b < s->n_bounds; b++) /* looked at as I64 */
