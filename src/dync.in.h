@@ -284,6 +284,7 @@ DYNC__PLAIN
 #include "runtime/convs_follow.c"
 #include "runtime/convs.c"
 #include "runtime/check.c"
+#include "runtime/kept.c"
 #include "runtime/pass.c"
 #include "runtime/form.c"
 #include "runtime/plan_ways.c"

@@ -41,6 +41,7 @@
     X(rolled,      STAGE,  none,                   OPTIONAL, "exported recurrent layers are loops over steps") \
     X(follow,      STAGE,  none,                   OPTIONAL, "a few operators of it run in the product's tiles") \
     X(index_check, STAGE,  none,                   OPTIONAL, "indices are checked by the loops that read them") \
+    X(kept,        STAGE,  none,                   OPTIONAL, "what no argument reaches is computed once") \
     X(memory,      STAGE,  none,                   OPTIONAL, "temporaries share memory")
 /* clang-format on */
 enum {

@@ -299,6 +299,7 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
     dync_status status = dync__lower_steps(&w, g, used, options, false, out);
     if (status == DYNC_OK) {
         dync__plan_options opt = dync__lower_options(&w, options);
+        opt.keeps = !opt.no_fuse;
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }

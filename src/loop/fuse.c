@@ -78,6 +78,14 @@ static int dync__fuse_straight(const dync__fuse_graph *g, int i, int j)
     return dync__sz_lt(DYNC__FUSE_STAYS, dync__fuse_domain(a->step.k)) ? most : DYNC__FUSE_STRAIGHT;
 }
 
+/* What runs once stays apart from what runs every time, where it is dear. */
+static bool dync__fuse_apart(const dync__fuse_graph *g, const dync__kernel *a,
+                             const dync__kernel *b)
+{
+    return g->options->once && dync__fuse_once(g, a, false) != dync__fuse_once(g, b, false) &&
+           (dync__fuse_once(g, a, true) || dync__fuse_once(g, b, true));
+}
+
 /* Merges nodes i and j, in whichever order they must run, if that is possible and legal. */
 static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
 {
@@ -91,7 +99,9 @@ static bool dync__fuse_merge(dync__fuse_graph *g, int i, int j)
     g->skip_b = j;
     uint32_t unknown = dync__fuse_unknown(0);
     g->job.max_straight = dync__fuse_straight(g, i, j);
-    dync__kernel *k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
+    dync__kernel *k = NULL;
+    if (!dync__fuse_apart(g, g->node[i].step.k, g->node[j].step.k))
+        k = dync__fuse_pair(&g->job, g->node[i].step.k, g->node[j].step.k);
     if (dync__fuse_unknown(unknown) != unknown) k = NULL;
     if (!k) {
         dync__fuse_put(&g->node[i].failed[0], j, true);
@@ -233,6 +243,8 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
     if (dync__fuse_read_later(g, id)) return false;
     n = dync__fuse_readers(g, i, id, reader, &work);
     int cost = n > 0 ? dync__fuse_inline_cost(&g->job, k, id, &n_loads) : -1;
+    for (int r = 0; r < n && cost > DYNC__FUSE_FAIR; r++)
+        if (dync__fuse_apart(g, k, g->node[reader[r]].step.k)) cost = -1;
     if (cost < 0 ||
         !dync__fuse_worth(cost, n_loads, work, dync__fuse_domain(k), dync__fuse_stores(k) > 1, tiny,
                           tiny && dync__fuse_is_broadcast(k)))

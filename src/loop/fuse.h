@@ -175,6 +175,9 @@ typedef struct dync__fuse_graph {
     dync__fuse_node *node;
 } dync__fuse_graph;
 
+/* fuse_traits.c: does kernel k make what is the same in every run, and is it dear? */
+DYNC__FN bool dync__fuse_once(const dync__fuse_graph *, const dync__kernel *k, bool dear);
+
 DYNC__INLINE bool dync__fuse_has(const dync__fuse_set *s, int i)
 {
     return s->word[i / 64] >> (i % 64) & 1;

@@ -91,6 +91,16 @@ DYNC__FN bool dync__fuse_makes_indices(const dync__kernel *first, const dync__ke
 }
 
 /* Would another order of the inner loops show in the result? */
+DYNC__FN bool dync__fuse_once(const dync__fuse_graph *g, const dync__kernel *k, bool dear)
+{
+    const bool *once = g->options->once;
+    int cost = 0;
+    for (int i = 0; i < k->buf.n; i++)
+        if (!once || !once[k->buf.at[i].id]) return false;
+    for (int i = 0; i < k->inst.n; i++) cost += dync__cost_inst(&k->inst.at[i]);
+    return !dear || cost > DYNC__FUSE_FAIR;
+}
+
 DYNC__FN bool dync__fuse_order_matters(const dync__kernel *k)
 {
     for (int i = 0; i < k->inst.n; i++) {

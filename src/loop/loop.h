@@ -336,6 +336,9 @@ typedef struct dync__fuse_options {
     bool (*keep)(void *user, int32_t buf_id);
     /* steps stay on their side of such a one; NULL: there is none */
     bool (*fence)(const dync__fuse_step *);
+    /* by buffer: what is the same in every run, whose kernels stay apart from others where they
+     * are dear; NULL: none */
+    const bool *once;
     void *user;
 } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps,

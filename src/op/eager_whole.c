@@ -194,7 +194,8 @@ DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_e
 {
     dync__arena arena = {0};
     dync__whole w = {.pb = {.arena = &arena, .origin = call->row->name, .device = DYNC_CPU}};
-    dync__plan_options options = {.name = call->row->name, .passes = DYNC__EAGER_PASSES};
+    dync__plan_options options = {
+        .name = call->row->name, .passes = DYNC__EAGER_PASSES, .keeps = true};
     dync__error_guard guard;
     if (!dync__op_state_get()) return;
     dync__error_guard_begin(&guard);

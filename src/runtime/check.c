@@ -250,7 +250,7 @@ static dync_status dync__plan_lives(const dync__plan *p, dync__life *life)
             const dync__slot *slot = &p->slot[id];
             const dync__plan_source *source = &p->step[i].source[k];
             if (source->from != slot->kind ||
-                source->at != (slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index))
+                source->at != (slot->kind >= DYNC__SLOT_TEMP ? slot->arena_offset : slot->index))
                 return dync__step_fault(i, id, "a run looks for it elsewhere than it is");
             if (slot->kind != DYNC__SLOT_TEMP) continue;
             if (life[id].first < 0) life[id].first = i;
@@ -298,7 +298,7 @@ static dync_status dync__plan_check_slots(const dync__plan *p)
     for (int i = 0; i < p->n_slots; i++) {
         const dync__slot *s = &p->slot[i];
         if (!dync__dtype_valid(s->dtype)) return dync__step_fault(-1, i, "it has no dtype");
-        if (s->kind != DYNC__SLOT_TEMP && s->index < 0)
+        if (s->kind < DYNC__SLOT_TEMP && s->index < 0)
             return dync__step_fault(-1, i, "it is neither an input nor an output of the call");
         for (int j = 0; s->kind == DYNC__SLOT_OUTPUT && j < i; j++)
             if (p->slot[j].kind == DYNC__SLOT_OUTPUT && p->slot[j].index == s->index)

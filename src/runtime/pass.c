@@ -89,6 +89,7 @@ DYNC__FN dync_status dync__steps_fuse(dync__steps *s)
     dync__fuse_options fuse = {
         .keep = dync__steps_keeps, .fence = dync__steps_fence, .user = s->pb};
     /* code that others compile, or many threads of a device run, has no use for shorter loops */
+    if (s->opt->keeps) fuse.once = dync__kept_slots(s->pb, s->at, s->n);
     if (!here || s->opt->rolled) fuse.max_insts = DYNC__FUSE_INSTS;
     return dync__fuse(s->pb->arena, s->at, &s->n, &fuse);
 }

@@ -95,7 +95,7 @@ static dync_status dync__plan_sources(dync__plan *p)
         for (int k = 0; k < s->n; k++) {
             const dync__slot *slot = &p->slot[s->slot[k]];
             source[k] = (dync__plan_source){
-                slot->kind, slot->kind == DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
+                slot->kind, slot->kind >= DYNC__SLOT_TEMP ? slot->arena_offset : slot->index};
         }
         s->source = source;
     }
@@ -148,6 +148,7 @@ DYNC__FN dync_status dync__plan_steps(dync__plan_maker *m, dync__steps *steps)
     m->prologues = !opt->no_fuse && dync__pass_on(DYNC__PASS_prologue);
     m->epilogues = !opt->no_fuse && dync__pass_on(DYNC__PASS_epilogue);
     DYNC__TRY(dync__plan_open(m));
+    m->once = opt->keeps ? dync__kept_slots(m->pb, m->step, m->n) : NULL;
     for (int i = 0; i < m->n; i++) DYNC__TRY(dync__plan_step_make(m, way, i));
     for (int i = 0; i < m->n; i++) p->writes |= dync__plan_writes_input(p, &m->step[i]);
     return DYNC_OK;
@@ -161,9 +162,12 @@ static dync_status dync__plan_make(dync__plan *p, dync__steps *steps)
     DYNC__TRY(dync__plan_steps(&m, steps));
     if (dync__log_on(DYNC__LOG_perf)) dync__perf_begin(p, m.step);
     dync__plan_way_of(p->driver)->reserve(p);
+    dync__kept_find(p, m.once);
     DYNC__TRY(
         dync__plan_memory_new(p, m.scratch, opt->no_memplan || !dync__pass_on(DYNC__PASS_memory)));
+    DYNC__TRY(dync__kept_memory(p));
     DYNC__TRY(dync__plan_sources(p));
+    DYNC__TRY(dync__kept_run(p));
     dync__pass_log(DYNC__PASS_memory, p->name, "%lld bytes, %d steps", (long long)p->arena_bytes,
                    p->n_steps);
     return dync__plan_check_after(p, DYNC__PASS_memory);
@@ -216,6 +220,7 @@ DYNC__FN void dync__plan_free(dync__plan *p)
             dync__plan_call_free(p->step[i].bound[b].check);
         if (p->step[i].device_code) p->driver->code_free(p->step[i].device_code);
     }
+    if (p->kept) dync__free_data(p->kept, p->kept_bytes);
     if (p->image) dync__slab_put(p->image, p->image_bytes);
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
@@ -224,7 +229,7 @@ DYNC__FN void dync__plan_free(dync__plan *p)
 DYNC__FN int64_t dync__plan_arena_bytes(const dync__plan *p) { return p->arena_bytes; }
 DYNC__FN int64_t dync__plan_own_bytes(const dync__plan *p)
 {
-    return (int64_t)(sizeof *p + p->image_bytes + dync__arena_bytes(&p->arena));
+    return (int64_t)(sizeof *p + p->image_bytes + p->kept_bytes + dync__arena_bytes(&p->arena));
 }
 DYNC__FN int64_t dync__plan_code_bytes(const dync__plan *p, dync__map *counted)
 {

@@ -5,11 +5,12 @@
 #include "runtime.h"
 
 /* Where a buffer is found: at place `at` of the call's inputs or its outputs, or that many bytes
- * into the arena. */
+ * into the arena, or into what the plan keeps. */
 enum {
     DYNC__SOURCE_INPUTS = DYNC__SLOT_INPUT,
     DYNC__SOURCE_OUTPUTS = DYNC__SLOT_OUTPUT,
-    DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP
+    DYNC__SOURCE_ARENA = DYNC__SLOT_TEMP,
+    DYNC__SOURCE_KEPT = DYNC__SLOT_KEPT
 };
 /* at -1 in the arena: no memory */
 typedef struct dync__plan_source {
@@ -38,6 +39,7 @@ typedef struct dync__plan_step {
     const dync__kernel *late;
     /* takes random numbers; its code looks at the last bound as it reads by it */
     bool draws, looks;
+    bool kept; /* it ran when the plan was made */
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
@@ -56,6 +58,9 @@ struct dync__plan {
     bool writes; /* inputs */
     uint64_t rng_used;
     int threads;
+    /* what steps made that run once: the bytes that stay, and while they run; NULL: none do */
+    char *kept;
+    size_t kept_stays, kept_bytes;
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
 };
 
@@ -162,6 +167,7 @@ typedef struct dync__plan_maker {
     /* code for all sizes: what wants numbers is left to plan_sized.c; NULL: for the sizes there
      * are */
     dync__code *(*sized)(const dync__kernel *);
+    const bool *once;               /* kept.c: slots that no argument reaches; NULL: none */
     bool differs;                   /* so an epilogue is none that would be one */
     bool prologues, epilogues;      /* loops that run before and after a call, as a part of it */
     const dync__kernel *(*with)[3]; /* of each call: its epilogue, what makes operands 0 and 1 */
@@ -177,6 +183,26 @@ typedef struct dync__plan_way {
 DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *);
 /* Does the code of the step, which may, look at the indices of the last bound itself? */
 DYNC__FN bool dync__plan_looks(const dync__plan_step *);
+
+/* ---- kept.c: steps that no argument reaches -------------------------------------------------- */
+#if defined(DYNC_SMALL)
+#define DYNC__KEPT_NONE 1
+#define dync__kept_slots(pb, step, n) ((const bool *)NULL)
+#define dync__kept_find(p, once) (void)(once)
+#define dync__kept_memory(p) DYNC_OK
+#define dync__kept_run(p) DYNC_OK
+#else
+#define DYNC__KEPT_NONE 0
+/* By slot: is it a temporary that no argument reaches? In the builder's arena; NULL: none is, or
+ * there is no memory. */
+DYNC__FN const bool *dync__kept_slots(const dync__pb *, const dync__fuse_step *, int n);
+/* which steps of the plan run once, by slots as before code was made */
+DYNC__FN void dync__kept_find(dync__plan *, const bool *once);
+/* after the temporaries have theirs */
+DYNC__FN dync_status dync__kept_memory(dync__plan *);
+/* run.c */
+DYNC__FN dync_status dync__kept_run(dync__plan *);
+#endif
 
 /* ---- plan.c: what plans of all sizes are made by ------------------------------------------- */
 /* Every pass, then every step; the plan has no memory yet. */

@@ -31,7 +31,9 @@ static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n; i++) {
         const dync__plan_source *from = &s->source[i];
-        if (from->from != DYNC__SOURCE_ARENA)
+        if (from->from == DYNC__SOURCE_KEPT)
+            buffers[i] = p->kept + from->at;
+        else if (from->from != DYNC__SOURCE_ARENA)
             buffers[i] = b->table[from->from][from->at];
         else
             buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
@@ -47,6 +49,30 @@ done:
     if (buffers != few) dync__free(buffers, (size_t)s->n * sizeof *buffers);
     return status;
 }
+
+#if !DYNC__KEPT_NONE
+/* What runs once, when the plan is made; then what only that read is given back. */
+DYNC__RARE DYNC__FN dync_status dync__kept_run(dync__plan *p)
+{
+    dync__binding b = {0};
+    dync_status status = DYNC_OK;
+    for (int i = 0; p->kept && i < p->n_steps && status == DYNC_OK; i++) {
+        uint64_t start = dync__now_ns();
+        if (!p->step[i].kept) continue;
+        status = dync__run_step(p, &p->step[i], &b);
+        if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
+    }
+    if (status != DYNC_OK || p->kept_stays == p->kept_bytes) return status;
+    size_t bytes = DYNC__MAX(p->kept_stays, 1);
+    char *stays = dync__alloc_data(bytes);
+    if (!stays) return DYNC_ERR_MEMORY;
+    memcpy(stays, p->kept, p->kept_stays);
+    dync__free_data(p->kept, p->kept_bytes);
+    p->kept = stays;
+    p->kept_bytes = bytes;
+    return DYNC_OK;
+}
+#endif
 
 DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *const *tensors,
                                     void *const *inputs, void *const *outputs)
@@ -72,6 +98,7 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     int most_threads = dync__tls.most_threads;
     if (p->threads) dync__tls.most_threads = p->threads;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
+        if (p->step[i].kept) continue;
         uint64_t start = p->perf ? dync__now_ns() : 0;
         status = dync__run_step(p, &p->step[i], &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);

@@ -10,12 +10,18 @@
 #include "../codegen/codegen.h"
 #include "../kernel/kernel.h"
 
-typedef enum { DYNC__SLOT_INPUT, DYNC__SLOT_OUTPUT, DYNC__SLOT_TEMP } dync__slot_kind;
+/* KEPT: a temporary that is the plan's own, from a builder's TEMP (kept.c) */
+typedef enum {
+    DYNC__SLOT_INPUT,
+    DYNC__SLOT_OUTPUT,
+    DYNC__SLOT_TEMP,
+    DYNC__SLOT_KEPT
+} dync__slot_kind;
 typedef struct dync__slot {
     uint8_t kind, dtype;
     int32_t index;        /* of the input or output */
     int64_t size;         /* elements; -1 unknown (inputs) */
-    int64_t arena_offset; /* TEMP: bytes, set by the memory plan */
+    int64_t arena_offset; /* TEMP: bytes, set by the memory plan; KEPT: into what the plan keeps */
     bool host;            /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;
@@ -63,6 +69,7 @@ struct dync__steps;
 typedef struct dync__plan_options {
     bool no_fuse, no_memplan, fast_math;
     bool rolled; /* short rows stay loops: code that is read by others */
+    bool keeps;  /* what no argument reaches is computed once (kept.c) */
     int threads; /* at most; 0: all there are */
     /* autotune: the file that remembers, "" none; NULL: not asked for */
     const char *name, *autotune;

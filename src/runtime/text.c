@@ -23,15 +23,15 @@ DYNC__FN void dync__steps_print(dync__str *text, const dync__steps *s)
  * Temporaries without a place are not told: fusion left nothing to read or write there. */
 DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
 {
-    static const char kinds[][6] = {"in", "out", "temp", "const"};
+    static const char kinds[][6] = {"in", "out", "temp", "kept"};
     dync__str_addf(s, "plan %s: %d steps, %lld bytes of arena\n", p->name, p->n_steps,
                    (long long)p->arena_bytes);
     for (int i = 0; i < p->n_slots; i++) {
         const dync__slot *x = &p->slot[i];
-        if (x->kind == DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
+        if (x->kind >= DYNC__SLOT_TEMP && x->arena_offset < 0) continue;
         dync__str_addf(s, "  slot %d %s %s", i, kinds[x->kind], dync__dtype_info(x->dtype)->fx);
         if (x->size >= 0) dync__str_addf(s, " x %lld", (long long)x->size);
-        if (x->kind == DYNC__SLOT_TEMP) dync__str_addf(s, " at %lld", (long long)x->arena_offset);
+        if (x->kind >= DYNC__SLOT_TEMP) dync__str_addf(s, " at %lld", (long long)x->arena_offset);
         dync__str_add(s, "\n");
     }
     for (int i = 0; i < p->n_steps; i++) {

@@ -189,6 +189,48 @@ TEST(the_compile_fails_cleanly)
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
+/* t = sqrt(index), y = t + x: t is made with the plan, which keeps it. */
+TEST(what_no_argument_reaches_is_kept)
+{
+    for (int keeps = 0; keeps < 2; keeps++) {
+        fixture f = {.pb.arena = &f.arena, .options = {.passes = dync__steps_run}};
+        int64_t extent = 8, stride[DYNC__LOOP_MAX_DIMS] = {1};
+        float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8];
+        f.options.keeps = keeps;
+        f.options.no_fuse = true;
+        f.x = dync__pb_slot(&f.pb, DYNC__SLOT_INPUT, DYNC_F32, -1, "x");
+        f.t = dync__pb_slot(&f.pb, DYNC__SLOT_TEMP, DYNC_F32, 8, "t");
+        f.y = dync__pb_slot(&f.pb, DYNC__SLOT_OUTPUT, DYNC_F32, 8, "y");
+        dync__lb b = {.k = dync__kernel_new(&f.arena, "roots", 0, 1, &extent), .section = 1};
+        int at = dync__kernel_access(b.k, 0, stride), v = dync__lb_index(&b, at),
+            t = dync__kernel_buf(b.k, f.t, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
+        v = dync__lb_op(&b, DYNC__P_sqrt, dync__lb_cast(&b, v, DYNC_F32), -1, -1);
+        dync__lb_store(&b, t, at, v);
+        dync__pb_add_kernel(&f.pb, b.k);
+        b.k = dync__kernel_new(&f.arena, "sum", 0, 1, &extent);
+        at = dync__kernel_access(b.k, 0, stride);
+        t = dync__kernel_buf(b.k, f.t, DYNC_F32, DYNC__BUF_IN, -1, NULL);
+        v = dync__kernel_buf(b.k, f.x, DYNC_F32, DYNC__BUF_IN, -1, NULL);
+        int out = dync__kernel_buf(b.k, f.y, DYNC_F32, DYNC__BUF_OUT, -1, NULL);
+        v = dync__lb_op(&b, DYNC__P_add, dync__lb_load(&b, t, at), dync__lb_load(&b, v, at), -1);
+        dync__lb_store(&b, out, at, v);
+        dync__pb_add_kernel(&f.pb, b.k);
+        dync__plan *p = dync__plan_new(&f.pb, &f.options);
+        dync__str text = {0};
+        if (!EXPECT(p != NULL)) return;
+        dync__plan_dump(&text, p);
+        EXPECT_HAS_STR(dync__str_get(&text), keeps ? "kept f32 x 8 at 0" : "temp f32 x 8 at 0");
+        dync__str_free(&text);
+        for (int run = 0; run < 2; run++) {
+            memset(y, 0, sizeof y);
+            EXPECT_OK(dync__plan_run(p, NULL, (void *[]){x}, (void *[]){y}));
+            for (int i = 0; i < 8; i++) EXPECT_NEAR(y[i], sqrt(i) + x[i], 1e-6);
+        }
+        dync__plan_free(p);
+        end(&f);
+    }
+}
+
 TEST(broken_plans_are_seen)
 {
     fixture f;
