@@ -1,6 +1,7 @@
 /* What no argument reaches is computed once, when a plan is made (runtime/kept.c): compiled calls
  * give what the function gives, with the pass and without it. */
 #define TEST_AFTER_EACH dync_shutdown()
+#include "dync.h"
 #include "test.h"
 
 static dync_tensor *table(double scale)

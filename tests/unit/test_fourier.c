@@ -1,6 +1,7 @@
 /* tests/unit/test_fourier.c: transforms of every kind and many lengths beside sums written out in
  * f64: eager, compiled, of another dim, cut and filled with zeros; gradients by their adjoint. */
 #define TEST_AFTER_EACH dync_shutdown()
+#include "../../src/dync.in.h"
 #include "../test.h"
 
 enum { FFT, IFFT, RFFT, IRFFT, KINDS };
@@ -24,17 +25,21 @@ static void by_sums(int kind, const double *x, int64_t in, int64_t n, double *y)
 {
     bool pairs = kind != RFFT, back = kind == IFFT || kind == IRFFT;
     int64_t bins = n / 2 + 1, out = kind == RFFT ? bins : n, most = kind == IRFFT ? bins : n;
+    double *wave = malloc((size_t)n * 2 * sizeof *wave);
+    for (int64_t i = 0; i < n; i++) {
+        double angle = (back ? 2 : -2) * 3.14159265358979323846 * (double)i / (double)n;
+        wave[2 * i] = cos(angle), wave[2 * i + 1] = sin(angle);
+    }
     for (int64_t k = 0; k < out; k++) {
         double re = 0, im = 0;
         for (int64_t j = 0; j < in && j < most; j++) {
-            double angle = (back ? 2 : -2) * 3.14159265358979323846 * (double)(j * k % n) /
-                           (double)n,
-                   xr = x[pairs ? 2 * j : j], xi = pairs ? x[2 * j + 1] : 0,
+            const double *w = &wave[j * k % n * 2];
+            double xr = x[pairs ? 2 * j : j], xi = pairs ? x[2 * j + 1] : 0,
                    counts = kind != IRFFT          ? 1
                             : j == 0 || 2 * j == n ? 1
                                                    : 2;
-            re += counts * (xr * cos(angle) - xi * sin(angle));
-            im += xr * sin(angle) + xi * cos(angle);
+            re += counts * (xr * w[0] - xi * w[1]);
+            im += xr * w[1] + xi * w[0];
         }
         double scale = back ? 1 / (double)n : 1;
         if (kind == IRFFT)
@@ -42,6 +47,7 @@ static void by_sums(int kind, const double *x, int64_t in, int64_t n, double *y)
         else
             y[2 * k] = re * scale, y[2 * k + 1] = im * scale;
     }
+    free(wave);
 }
 
 /* rows of `in` numbers along the last dim, transformed to n; NULL: as they are */
@@ -64,7 +70,7 @@ static bool agrees(int kind, dync_tensor *got, dync_tensor *x, int64_t in, int64
     return worst <= tol * (1e-30 + most);
 }
 
-static void one(int kind, int64_t rows, int64_t n, int64_t cut, dync_dtype dtype)
+static void one(int kind, int64_t rows, int64_t n, int64_t cut, dync_dtype dtype, bool compiled)
 {
     double tol = dtype == DYNC_F64 ? 1e-12 : 4e-6;
     int64_t in = (kind == IRFFT ? n / 2 + 1 : n) + cut;
@@ -74,35 +80,37 @@ static void one(int kind, int64_t rows, int64_t n, int64_t cut, dync_dtype dtype
     dync_tensor *x = kind == RFFT ? dync_randn(dync_shape(rows, in), .dtype = dtype)
                                   : dync_randn(dync_shape(rows, in, 2), .dtype = dtype);
     dync_tensor *plain = transform[kind](x);
-    dync_compiled *f = dync_compile_opt(DYNC_FN(transform[kind]), kind_name[kind],
-                                        (dync_compile_options){.dynamic = DYNC_DYNAMIC_OFF});
-    dync_tensor *got = dync_call(f, x), *again = dync_call(f, x);
-    bool good = agrees(kind, plain, x, in, n, tol) && agrees(kind, got, x, in, n, tol) &&
-                agrees(kind, again, x, in, n, tol);
+    bool good = agrees(kind, plain, x, in, n, tol);
+    if (compiled) {
+        dync_compiled *f = dync_compile_opt(DYNC_FN(transform[kind]), kind_name[kind],
+                                            (dync_compile_options){.dynamic = DYNC_DYNAMIC_OFF});
+        for (int again = 0; again < 2; again++)
+            good = agrees(kind, dync_call(f, x), x, in, n, tol) && good;
+        dync_compiled_free(f);
+    }
     if (!EXPECT(good))
         printf("    %s of %lld rows of %lld, %lld given\n", kind_name[kind], (long long)rows,
                (long long)n, (long long)in);
-    dync_compiled_free(f);
 }
 
 TEST(lengths)
 {
     static const int64_t others[] = {127, 128, 130, 144, 169,  192,  243,  251,
-                                     256, 480, 500, 512, 1000, 1024, 2310, 4757};
+                                     256, 480, 500, 512, 1000, 1024, 2310, 4489};
     for (int kind = 0; kind < KINDS; kind++) {
         for (int64_t n = 1; n <= 100; n += n < 40 ? 1 : 3) DYNC_SCOPE
-            one(kind, 1 + n % 3, n, 0, n % 2 ? DYNC_F64 : DYNC_F32);
+            one(kind, 1 + n % 3, n, 0, n % 2 ? DYNC_F64 : DYNC_F32, n % 9 == 0);
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) DYNC_SCOPE
-            one(kind, 2, others[i], 0, i % 3 ? DYNC_F32 : DYNC_F64);
+            one(kind, 2, others[i], 0, i % 3 ? DYNC_F32 : DYNC_F64, i % 4 == 1);
     }
 }
 
 TEST(cut_and_filled)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        for (int64_t n = 1; n < 140; n += 7)
+        for (int64_t n = 1; n < 140; n += 11)
             for (int64_t cut = -3; cut <= 3; cut++) DYNC_SCOPE
-                one(kind, 2, n, cut, DYNC_F64);
+                one(kind, 2, n, cut, DYNC_F64, false);
 }
 
 /* The transformed dim in front gives what it gives at the end. */
@@ -125,7 +133,7 @@ TEST(gradients)
 {
     for (int compiled = 0; compiled < 2; compiled++)
         for (int kind = 0; kind < KINDS; kind++)
-            for (int64_t n = 2; n < 180; n += 11) DYNC_SCOPE {
+            for (int64_t n = 2; n < 180; n += 29) DYNC_SCOPE {
                 dync_dims shape = kind == RFFT ? dync_shape(2, n) : dync_shape(2, n, 2);
                 dync_tensor *x = dync_randn(shape, .dtype = DYNC_F64),
                             *d = dync_randn(shape, .dtype = DYNC_F64);
