@@ -12,6 +12,7 @@
 #include "api/autograd.h"
 #include "api/nn.h"
 #include "api/compile.h"
+#include "api/link.h"
 #include "api/control.h"
 #include "api/graph.h"
 #include "api/debug.h"

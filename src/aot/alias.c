@@ -43,7 +43,7 @@ DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t)
 
 /* A leaf cannot be written; the real input may be none. In graphs that write the program works on a
  * child of the leaf on the same memory. */
-static dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
+DYNC__FN dync__tensor *dync__joint_entry(dync__joint *j, dync__tensor *leaf)
 {
     if (!j->writes) return leaf;
     dync__tensor *t = dync__functional_alias(&j->f, leaf, &leaf->lay);
@@ -70,7 +70,8 @@ static dync_status dync__joint_placeholder(dync__joint *j, int i, const char *na
     j->into->lifted.at[i] = t->node;
     j->into->actual.at[i].passed = true;
     j->leaf[i] = requires_grad ? t : NULL;
-    j->seen[i] = requires_grad ? dync__joint_entry(j, t) : t;
+    const dync__aot_gradients *used = dync__aot_gradients_used;
+    j->seen[i] = requires_grad && used ? used->entry(j, t) : t;
     return j->seen[i] ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
@@ -166,9 +167,9 @@ static dync__tensor *dync__group_alias(dync__joint *j, int i, dync__tensor *on)
 {
     dync__tensor *t = dync__functional_alias(&j->f, on, &j->into->actual.at[i].lay);
     if (!t || !j->training || !dync__tensor_requires_grad(dync__joint_example(j, i))) return t;
-    dync__tensor_set_requires_grad(t, true);
+    dync__tensor_requires_too(t);
     j->leaf[i] = t;
-    return dync__joint_entry(j, t);
+    return dync__aot_gradients_used ? dync__aot_gradients_used->entry(j, t) : t;
 }
 
 static dync_status dync__group_on_base(dync__joint *j, int mark, dync__tensor *base)

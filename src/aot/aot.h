@@ -316,6 +316,7 @@ DYNC__FN dync__tensor *dync__aot_entry(dync__tensor *t);
 DYNC__FN bool dync__aot_views(const dync__tensor *x, const dync__tensor *base);
 /* on one storage: surely no element of one in the other */
 DYNC__FN bool dync__aot_apart(const dync__tensor *x, const dync__tensor *y);
+DYNC__FN dync__tensor *dync__joint_entry(dync__joint *, dync__tensor *leaf);
 DYNC__FN dync_status dync__joint_inputs(dync__joint *, const dync__graph *);
 DYNC__FN dync_status dync__joint_outputs(dync__joint *);
 DYNC__FN dync_status dync__joint_mutations(dync__joint *);
@@ -329,6 +330,33 @@ typedef struct dync__joint_graph {
 } dync__joint_graph;
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__aot_how *,
                                          dync__aot_graphs *out);
+
+/* backward_node.c: what is for gradients alone, behind pointers (base/limits.h) */
+struct dync__cutter;
+struct dync__aot_code;
+/* Where the generator stood when forward ran. */
+typedef struct dync__aot_random {
+    uint64_t seed, offset;
+} dync__aot_random;
+typedef struct dync__aot_gradients {
+    void (*start)(void); /* the tape */
+    /* what the program works on in place of a leaf */
+    dync__tensor *(*entry)(dync__joint *, dync__tensor *leaf);
+    /* the trace goes on through the tape */
+    dync_status (*backward)(dync__joint *, dync__joint_graph *);
+    /* what forward saves; the graph of backward */
+    dync_status (*choose_saved)(struct dync__cutter *, const dync__aot_how *);
+    dync_status (*backward_graph)(struct dync__cutter *, int n_grads, dync__node *const *grads,
+                                  dync__aot_graphs *into);
+    /* results of a call get their history */
+    dync_status (*attach)(struct dync__aot_code *, int n_actual, dync__tensor *const *actual,
+                          dync__tensor *const *outputs, dync__tensor *const *saved,
+                          dync__aot_random);
+} dync__aot_gradients;
+/* recursion: stages before it go on through it, where it is linked */
+DYNC__DATA_DECL const dync__aot_gradients *dync__aot_gradients_used;
+/* recursion: an export asks for it */
+DYNC__FN void dync__aot_use_gradients(void);
 
 /* runtime.c: the whole as a callable for capture */
 DYNC__FN dync_status dync__aot_compile(dync__graph *, const dync_value *examples, int n,

@@ -3,6 +3,8 @@
 #include "../dync.in.h"
 #include "code.h"
 #include "../autograd/node.h"
+#include "joint.h"
+#include "partition.h"
 #include "saved.h"
 DYNC__WARM
 
@@ -156,13 +158,26 @@ static dync_status dync__aot_attach_part(dync__aot_code *c, const dync__aot_part
     return status;
 }
 
-/* One node per part of backward (parts.c): results whose gradients have no tangent in common can
- * be differentiated one without the other. */
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual,
-                                      dync__tensor *const *outputs, dync__tensor *const *saved,
-                                      dync__aot_random random)
+/* Makes outputs (mutated values, then values) children of a node for each part of backward
+ * (parts.c), over the actual inputs that it has gradients for: results whose gradients have no
+ * tangent in common can be differentiated one without the other. saved: as forward gave them. */
+static dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tensor *const *actual,
+                                    dync__tensor *const *outputs, dync__tensor *const *saved,
+                                    dync__aot_random random)
 {
-    for (int i = 0; i < c->n_parts && !DYNC__GRAD_NONE; i++)
+    for (int i = 0; i < c->n_parts; i++)
         DYNC__TRY(dync__aot_attach_part(c, &c->part[i], n_actual, actual, outputs, saved, random));
     return DYNC_OK;
+}
+
+DYNC__UNUSED static const dync__aot_gradients dync__aot_gradients_all = {
+    dync__tape_start,      dync__joint_entry,        dync__joint_backward,
+    dync__partition_saved, dync__partition_backward, dync__aot_attach};
+DYNC__DATA const dync__aot_gradients *dync__aot_gradients_used =
+    DYNC__FOR_GRADIENTS(&dync__aot_gradients_all);
+DYNC__FN void dync__aot_use_gradients(void)
+{
+#if defined(DYNC_SMALL) && !defined(DYNC_NO_AUTOGRAD)
+    dync__aot_gradients_used = &dync__aot_gradients_all;
+#endif
 }

@@ -89,15 +89,6 @@ DYNC__FN dync_status dync__graph_eval_writes(dync__graph *, const struct dync__e
 DYNC__FN dync_status dync__graph_eval_flat(dync__graph *, const int64_t *value, int n_in,
                                            dync__tensor *const *in, int n_out, dync__tensor **out);
 
-/* Where the generator stood when forward ran. */
-typedef struct dync__aot_random {
-    uint64_t seed, offset;
-} dync__aot_random;
-/* Makes outputs (mutated values, then values) children of a node for each part, over the actual
- * inputs that it has gradients for. saved: as forward gave them. */
-DYNC__FN dync_status dync__aot_attach(dync__aot_code *, int n_actual, dync__tensor *const *actual,
-                                      dync__tensor *const *outputs, dync__tensor *const *saved,
-                                      dync__aot_random);
 /* code.c */
 DYNC__FN double dync__aot_budget_now(void);
 DYNC__FN dync__aot_how dync__aot_how_of(const dync__options *o, const dync__inner_compiler *inner);

@@ -220,6 +220,7 @@ DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *input
                          .budget = 1};
     const char *why = NULL;
     bool off = dync__grad_is_off();
+    dync__aot_use_gradients();
     if (joint) dync__grad_off(false);
     dync_status status = dync__aot_trace(
         graph, inputs, joint && dync__aot_wants_grad(graph, inputs), &how, &a, &why);

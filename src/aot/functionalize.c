@@ -93,7 +93,7 @@ DYNC__FN dync__tensor *dync__functional_input(dync__functional *f, const char *n
     }
     s->input = input;
     n->requires_grad[0] = requires_grad;
-    if (requires_grad) dync__tensor_set_requires_grad(t, true);
+    if (requires_grad) dync__tensor_requires_too(t);
     dync__functional_own(f, t, n);
     dync__unref(t);
     return t;

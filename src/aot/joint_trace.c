@@ -70,9 +70,13 @@ static dync_status dync__joint_run(dync__joint *j, dync__graph *g)
     dync__joint_graph joint;
     memset(&joint, 0, sizeof joint);
     joint.graph = j->f.graph;
+    const dync__aot_gradients *gradients = dync__aot_gradients_used;
+    bool training = !DYNC__GRAD_NONE && j->training;
+    if (training && !gradients) return dync__gradients_missing();
+    if (training) gradients->start();
     DYNC__TRY(dync__joint_forward(j, g));
     DYNC__TRY(dync__joint_fw_out(j, &joint));
-    if (!DYNC__GRAD_NONE && j->training) DYNC__TRY(dync__joint_backward(j, &joint));
+    if (training) DYNC__TRY(gradients->backward(j, &joint));
     DYNC__TRY(dync__joint_close(j, &joint));
     if (j->how->joint) {
         j->into->joint = dync__graph_ref(joint.graph);

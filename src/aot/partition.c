@@ -247,8 +247,8 @@ static dync_status dync__partition_backward_nodes(dync__cutter *c, dync__rewrite
     return need.status == DYNC_OK ? dync__graph_output_list(r->to, n_grads, all) : need.status;
 }
 
-static dync_status dync__partition_backward(dync__cutter *c, int n_grads, dync__node *const *grads,
-                                            dync__aot_graphs *into)
+DYNC__FN dync_status dync__partition_backward(dync__cutter *c, int n_grads,
+                                              dync__node *const *grads, dync__aot_graphs *into)
 {
     dync__rewrite r;
     dync_status status = dync__rewrite_begin(&r, c->joint, "GraphModule");
@@ -322,6 +322,17 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
     return DYNC_OK;
 }
 
+/* What forward saves for backward. */
+DYNC__FN dync_status dync__partition_saved(dync__cutter *c, const dync__aot_how *how)
+{
+    if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
+        dync__part_save_all(c);
+    else
+        DYNC__TRY(dync__mincut(c));
+    dync__part_save_roots(c);
+    return dync__part_own(c);
+}
+
 DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync__aot_how *how,
                                          dync__aot_graphs *into)
 {
@@ -329,17 +340,11 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *j, const dync_
     dync_status status = dync__cutter_open(&c, j->graph);
     c.budget = how->budget;
     if (status == DYNC_OK) status = dync__cutter_facts(&c, j, into->random);
-    if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads) {
-        if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
-            dync__part_save_all(&c);
-        else
-            status = dync__mincut(&c);
-        if (status == DYNC_OK) dync__part_save_roots(&c);
-        if (status == DYNC_OK) status = dync__part_own(&c);
-    }
+    if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads)
+        status = dync__aot_gradients_used->choose_saved(&c, how);
     if (status == DYNC_OK) status = dync__partition_forward(&c, j->n_fw_out, j->fw_out, into);
     if (status == DYNC_OK && !DYNC__GRAD_NONE && j->n_grads)
-        status = dync__partition_backward(&c, j->n_grads, j->grad, into);
+        status = dync__aot_gradients_used->backward_graph(&c, j->n_grads, j->grad, into);
     dync__arena_free(&c.arena);
     return status;
 }

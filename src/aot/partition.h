@@ -36,6 +36,9 @@ DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their si
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 /* partition.c */
+DYNC__FN dync_status dync__partition_saved(dync__cutter *, const dync__aot_how *);
+DYNC__FN dync_status dync__partition_backward(dync__cutter *, int n_grads, dync__node *const *grads,
+                                              dync__aot_graphs *into);
 DYNC__FN dync__node *dync__partition_node(dync__rewrite *r, dync__node *old);
 /* own.c */
 DYNC__FN int dync__part_mutated_root(const dync__cutter *, const dync__node *);

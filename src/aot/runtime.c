@@ -208,8 +208,8 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
     bool grad_off = dync__grad_is_off();
     if (c->turns_grad_on) dync__grad_off(false);
     if (status == DYNC_OK && !DYNC__GRAD_NONE && g->training)
-        status = dync__aot_attach(c, g->actual.n, actual, fw_out,
-                                  fw_out + g->mutated.n + g->value.n, random);
+        status = dync__aot_gradients_used->attach(c, g->actual.n, actual, fw_out,
+                                                  fw_out + g->mutated.n + g->value.n, random);
     dync__grad_off(grad_off);
     if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);

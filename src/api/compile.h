@@ -176,29 +176,6 @@ DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void
 #endif
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options);
-#if defined(DYNC_SMALL)
-/* A small program that names no backend links no other than inductor, one that has no text of
- * options not what reads them, and one that compiles whole graphs only not what follows calls with
- * breaks: the compiler sees the options in the call. */
-DYNC_ALWAYS_INLINE bool dync__compile_plain(const dync_compile_options *o)
-{
-    return !o->backend && !o->options && !o->repro_after;
-}
-DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
-                                            dync_compile_options options);
-DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
-                                            dync_compile_options options);
-DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const char *fn_name,
-                                                       dync_compile_options options)
-{
-    return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
-           : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
-                                          : dync__compile_usual(callee, fn_name, options);
-}
-#define DYNC__COMPILE dync__compile_chosen
-#else
-#define DYNC__COMPILE dync_compile_opt
-#endif
 
 /* dync_compiled_free: releases it and its cached code. NULL does nothing.
  *   errors  DYNC_ERR_VALUE, inside a call of it
@@ -387,19 +364,3 @@ DYNC_API void dync_remove_callback(int id);
 #endif
 DYNC_API void dync_module_compile_opt(dync_module *m, const char *name,
                                       dync_compile_options options);
-#if defined(DYNC_SMALL)
-/* as dync__compile_chosen */
-DYNC_API void dync__module_compile_usual(dync_module *m, const char *name,
-                                         dync_compile_options options);
-DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *name,
-                                                    dync_compile_options options)
-{
-    if (dync__compile_plain(&options))
-        dync__module_compile_usual(m, name, options);
-    else
-        dync_module_compile_opt(m, name, options);
-}
-#define DYNC__MODULE_COMPILE dync__module_compile_chosen
-#else
-#define DYNC__MODULE_COMPILE dync_module_compile_opt
-#endif

@@ -13,7 +13,14 @@ static dync_status dync__grad_failed(void)
 {
     return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
 }
-DYNC__FN const dync__grad_intercept *dync__grad_traced(void) { return dync__grad_intercepted(); }
+/* Whoever asks wants gradients: what traces have for these is linked and in place first. */
+DYNC__FN const dync__grad_intercept *dync__grad_traced(void)
+{
+    dync__tape_start();
+    const dync__grad_intercept *traced = dync__grad_intercepted();
+    if (traced && traced->not_linked) dync__gradients_missing();
+    return traced;
+}
 DYNC__DATA const dync__grad_intercept *(*dync__grad_intercept_get)(void) = NULL;
 
 /* ---- lists of tensors out of values ---------------------------------------------------------- */

@@ -74,6 +74,8 @@ DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
 /* borrowed, or NULL */
 DYNC__FN dync__tensor *dync__tensor_grad(const dync__tensor *);
 DYNC__FN void dync__tensor_set_requires_grad(dync__tensor *, bool); /* leaf flag */
+/* The same of one that stands for another, which requires a gradient: the tape has begun. */
+DYNC__INLINE void dync__tensor_requires_too(dync__tensor *t) { t->flags |= DYNC__T_REQUIRES_GRAD; }
 /* nothing is checked */
 DYNC__FN dync_status dync__tensor_set_grad(dync__tensor *, dync__tensor *grad_or_null);
 /* dync_grad; captured: in a trace no break */
@@ -134,6 +136,7 @@ typedef struct dync__grad_intercept {
     bool (*requires_grad_)(dync_tensor *, bool, dync_tensor **result);
     bool (*cell_get)(struct dync__cell *, dync_value *result);
     bool (*cell_set)(struct dync__cell *, dync_value);
+    bool not_linked; /* gradients in traced code are wanted and were not linked (api/link.h) */
 } dync__grad_intercept;
 /* A number that captured code reads and writes; value is an int, float or bool. */
 struct dync__cell {

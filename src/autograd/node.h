@@ -259,6 +259,7 @@ typedef struct dync__tensor_list {
     dync__tensor **at;
     int n;
 } dync__tensor_list;
+/* recursion: hooks.c asks it too */
 DYNC__FN const dync__grad_intercept *dync__grad_traced(void);
 DYNC__FN dync_status dync__tensor_list_of(dync__tensor_list *l, dync_value v, const char *what,
                                           bool none_ok, int n);

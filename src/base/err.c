@@ -121,6 +121,14 @@ DYNC__RARE DYNC__FN dync_status dync__left_out(const char *what, const char *wit
     return dync__fail(DYNC_ERR_UNSUPPORTED, "%s is not part of this program: it was built with %s",
                       what, with);
 }
+/* A linker that does not know weak names as api/link.h has them. */
+DYNC__RARE DYNC__FN dync_status dync__gradients_missing(void)
+{
+    return dync__fail(
+        DYNC_ERR_BACKEND,
+        "the gradients of compiled code were not linked: call dync_compile_opt, which "
+        "names them, or define DYNC_NO_AUTOGRAD");
+}
 
 /* What was last refused, also where a guard hid the error: who learns of it from a flag reports 0
  * bytes. */

@@ -33,6 +33,13 @@ enum {
 #define DYNC__OFFERS(with, what) \
     if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with)
 #define DYNC__GRAD_NONE DYNC__LEFT_OUT(DYNC_NO_AUTOGRAD)
+/* The first value of a pointer to what a stage has for gradients alone. A small program links that
+ * where it both compiles and has a tensor that requires a gradient (api/link.h). */
+#if defined(DYNC_SMALL) || defined(DYNC_NO_AUTOGRAD)
+#define DYNC__FOR_GRADIENTS(table) NULL
+#else
+#define DYNC__FOR_GRADIENTS(table) (table)
+#endif
 #define DYNC__SYM_NONE DYNC__LEFT_OUT(DYNC_NO_SYMBOLIC)
 #define DYNC__F64_NONE DYNC__LEFT_OUT(DYNC_NO_F64)
 #endif

@@ -47,6 +47,7 @@
 #define DYNC__LIKELY(x) __builtin_expect(!!(x), 1)
 #define DYNC__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define DYNC__UNUSED __attribute__((unused))
+#define DYNC__KEPT __attribute__((used)) /* by assembly */
 #define DYNC__NOINLINE __attribute__((noinline))
 #if defined(__MINGW_PRINTF_FORMAT)
 #define DYNC__PRINTF(fmt, first) __attribute__((format(__MINGW_PRINTF_FORMAT, fmt, first)))
@@ -59,6 +60,7 @@
 #define DYNC__LIKELY(x) (x)
 #define DYNC__UNLIKELY(x) (x)
 #define DYNC__UNUSED
+#define DYNC__KEPT
 #define DYNC__NOINLINE
 #define DYNC__PRINTF(fmt, first)
 #define DYNC__RESTRICT

@@ -92,7 +92,16 @@ DYNC__INLINE dync_loc dync__compiled_place(const dync__compiled *f)
 
 /* frame.c */
 DYNC__FN void dync__constants_free(dync__cache_entry *);
-/* effects.c */
+/* effects_run.c: what is for gradients alone (base/limits.h) */
+typedef struct dync__capture_gradients {
+    const dync__grad_intercept *intercept;
+    dync_status (*effect)(const dync__effect *, dync__tensor *const *env);
+    dync_status (*backward)(const dync__effect *, int n, dync__tensor *const *env);
+} dync__capture_gradients;
+/* recursion: in grads.c, which records effects */
+DYNC__DATA_DECL const dync__grad_intercept dync__trace_grads;
+DYNC__DATA_DECL const dync__capture_gradients *dync__capture_gradients_used;
+DYNC__FN void dync__capture_use_gradients(void);
 DYNC__FN dync_status dync__effects_run(const dync__effect *, int n, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */

@@ -54,10 +54,9 @@ static dync_status dync__effect_mode(const dync__effect *e)
     return m ? DYNC_OK : DYNC_ERR_VALUE;
 }
 
-static dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
+/* Those that only traces with gradients have. */
+static dync_status dync__effect_of_gradients(const dync__effect *e, dync__tensor *const *env)
 {
-    if (e->kind == DYNC__DO_CELL) return dync__effect_cell(e, env);
-    if (e->kind == DYNC__DO_MODE) return dync__effect_mode(e);
     dync__tensor *x = env[e->env];
     if (!x)
         return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
@@ -77,6 +76,24 @@ static dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *
     return DYNC_OK;
 }
 
+DYNC__UNUSED static const dync__capture_gradients dync__capture_gradients_all = {
+    &dync__trace_grads, dync__effect_of_gradients, dync__effects_backward};
+DYNC__DATA const dync__capture_gradients *dync__capture_gradients_used =
+    DYNC__FOR_GRADIENTS(&dync__capture_gradients_all);
+DYNC__FN void dync__capture_use_gradients(void)
+{
+#if defined(DYNC_SMALL) && !defined(DYNC_NO_AUTOGRAD)
+    dync__capture_gradients_used = &dync__capture_gradients_all;
+#endif
+}
+
+static dync_status dync__effect_run(const dync__effect *e, dync__tensor *const *env)
+{
+    if (e->kind == DYNC__DO_CELL) return dync__effect_cell(e, env);
+    if (e->kind == DYNC__DO_MODE) return dync__effect_mode(e);
+    return dync__capture_gradients_used->effect(e, env);
+}
+
 /* Does effects to the real tensors of a call: in the traced call at its cut, in later ones when
  * they reach this place of the tree. What is set is set before a history outside adds to it. */
 DYNC__FN dync_status dync__effects_run(const dync__effect *e, int n, dync__tensor *const *env)
@@ -87,5 +104,5 @@ DYNC__FN dync_status dync__effects_run(const dync__effect *e, int n, dync__tenso
         any = any || goes_on;
         if (!goes_on) DYNC__TRY(dync__effect_run(&e[i], env));
     }
-    return any ? dync__effects_backward(e, n, env) : DYNC_OK;
+    return any ? dync__capture_gradients_used->backward(e, n, env) : DYNC_OK;
 }

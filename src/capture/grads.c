@@ -373,28 +373,31 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     return true;
 }
 
-static const dync__grad_intercept dync__trace_grads = {.backward = dync__trace_backward,
-                                                       .gradients = dync__trace_gradients,
-                                                       .grad = dync__trace_grad,
-                                                       .accumulate = dync__trace_accumulate,
-                                                       .set_grad = dync__trace_set_grad,
-                                                       .hook = dync__trace_hook,
-                                                       .after_hook = dync__trace_after_hook,
-                                                       .expose = dync__trace_expose,
-                                                       .remove_hook = dync__trace_remove_hook,
-                                                       .retain_grad = dync__trace_retain_grad,
-                                                       .is_leaf = dync__trace_is_leaf,
-                                                       .requires_grad_ = dync__trace_requires_grad_,
-                                                       .cell_get = dync__trace_cell_get,
-                                                       .cell_set = dync__trace_cell_set};
+DYNC__DATA const dync__grad_intercept dync__trace_grads = {
+    .backward = dync__trace_backward,
+    .gradients = dync__trace_gradients,
+    .grad = dync__trace_grad,
+    .accumulate = dync__trace_accumulate,
+    .set_grad = dync__trace_set_grad,
+    .hook = dync__trace_hook,
+    .after_hook = dync__trace_after_hook,
+    .expose = dync__trace_expose,
+    .remove_hook = dync__trace_remove_hook,
+    .retain_grad = dync__trace_retain_grad,
+    .is_leaf = dync__trace_is_leaf,
+    .requires_grad_ = dync__trace_requires_grad_,
+    .cell_get = dync__trace_cell_get,
+    .cell_set = dync__trace_cell_set};
 
 /* What is left without gradients. */
 static const dync__grad_intercept dync__trace_cells = {.cell_get = dync__trace_cell_get,
-                                                       .cell_set = dync__trace_cell_set};
+                                                       .cell_set = dync__trace_cell_set,
+                                                       .not_linked = !DYNC__GRAD_NONE};
 
 DYNC__FN const dync__grad_intercept *dync__capture_grads(void)
 {
-    return dync__tracing_or_replay() ? (DYNC__GRAD_NONE ? &dync__trace_cells : &dync__trace_grads)
+    const dync__capture_gradients *used = dync__capture_gradients_used;
+    return dync__tracing_or_replay() ? (used ? used->intercept : &dync__trace_cells)
            : dync__verify_inside()   ? dync__verify_intercept()
                                      : NULL;
 }

@@ -134,7 +134,8 @@ static dync__comparing dync__read_compares(const char *op, const dync_tensor *a,
     return dync__tracing_or_replay() ? DYNC__BY_OPERATORS : DYNC__BY_DATA;
 }
 
-static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **result)
+static bool dync__read_from(const dync_make_from *m, bool borrow,
+                            dync_tensor *(*from)(dync_make_from), dync_tensor **result)
 {
     dync__tracer *t = dync__tracing_or_replay();
     if (!t) return false;
@@ -147,19 +148,20 @@ static bool dync__read_from(const dync_make_from *m, bool borrow, dync_tensor **
                                    "bake the data in with dync_constant") != DYNC_OK)
         return true;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = borrow ? dync_wrap_opt(*m) : dync_from_opt(*m);
+    *result = from(*m);
     dync__trace_pause_end(t, pause);
     return true;
 }
 
 /* dync_constant: the data are baked into the graph as an attribute. */
-static bool dync__read_constant(const dync_make_from *m, dync_tensor **result)
+static bool dync__read_constant(const dync_make_from *m, dync_tensor *(*from)(dync_make_from),
+                                dync_tensor **result)
 {
     dync__tracer *t = dync__tracing();
     if (!t) return false;
     *result = NULL;
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    dync__tensor *real = dync__open(dync_from_opt(*m));
+    dync__tensor *real = dync__open(from(*m));
     dync__trace_pause_end(t, pause);
     dync_loc outer = dync__tls.at;
     if (m->at_.file) dync__tls.at = m->at_;

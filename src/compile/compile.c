@@ -179,6 +179,20 @@ static dync__compiled *dync__compile_make(const char *by, dync_callee callee, co
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
 
+/* What compiled code has for gradients alone is in place from here on (api/link.h). */
+#if defined(DYNC_SMALL)
+#if DYNC__LINKS_BY_USE
+DYNC__KEPT
+#endif
+DYNC_API void dync__compile_gradients(void)
+{
+    dync__aot_use_gradients();
+    dync__capture_use_gradients();
+}
+#else
+static void dync__compile_gradients(void) {}
+#endif
+
 /* Errors name the place of the dync_compile call. */
 static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
                                        const dync_compile_options *options,
@@ -195,12 +209,14 @@ DYNC__FN dync__compiled *dync__compile_by(const char *by, dync_callee callee, co
                                           dync_compile_options options)
 {
     dync__scripts_install();
+    dync__compile_gradients();
     return dync__compile_make(by, callee, fn_name, options, dync__compile_read());
 }
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options)
 {
     dync__scripts_install();
+    dync__compile_gradients();
     return dync__compile_at(callee, fn_name, &options, dync__compile_read());
 }
 #if defined(DYNC_SMALL)
@@ -226,6 +242,7 @@ static void dync__compile_module(dync_module *handle, const char *name,
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
     dync__scripts_install();
+    dync__compile_gradients();
     if (!m) return;
     if (!options.args && !m->args) options.args = "x";
     dync__compiled *f =

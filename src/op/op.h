@@ -324,9 +324,12 @@ typedef struct dync__read_intercept {
     bool (*shows)(bool print, dync_tensor **, dync__opaque *out);
     /* dync_equal, dync_allclose: how they are to compare */
     dync__comparing (*compares)(const char *op, const dync_tensor *, const dync_tensor *);
-    /* dync_from; borrow: dync_wrap */
-    bool (*from)(const dync_make_from *, bool borrow, dync_tensor **result);
-    bool (*constant)(const dync_make_from *, dync_tensor **result); /* dync_constant */
+    /* dync_from; borrow: dync_wrap; from: makes the tensor, as the caller would */
+    bool (*from)(const dync_make_from *, bool borrow, dync_tensor *(*from)(dync_make_from),
+                 dync_tensor **result);
+    /* dync_constant */
+    bool (*constant)(const dync_make_from *, dync_tensor *(*from)(dync_make_from),
+                     dync_tensor **result);
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
 /* Of the handler at the bottom, or NULL. */

@@ -198,20 +198,21 @@ DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dyn
 
 /* A tracer may take the data as an opaque break; where it declines, the tensor is made plainly. */
 DYNC__RARE static dync_tensor *dync__public_taken(const char *op, const dync_make_from *o,
-                                                  bool borrow, dync__leaf_maker leaf)
+                                                  bool borrow, dync__leaf_maker leaf,
+                                                  dync_tensor *(*from)(dync_make_from))
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
-    if (reads && reads->from && reads->from(o, borrow, &h)) return h;
+    if (reads && reads->from && reads->from(o, borrow, from, &h)) return h;
     return dync__public_from_named(op, o, borrow, leaf);
 }
 DYNC_API dync_tensor *dync_from_opt(dync_make_from options)
 {
-    return dync__public_taken("from", &options, false, dync_requires_grad__at);
+    return dync__public_taken("from", &options, false, dync_requires_grad__at, dync_from_opt);
 }
 DYNC_API dync_tensor *dync_wrap_opt(dync_make_from options)
 {
-    return dync__public_taken("wrap", &options, true, dync_requires_grad__at);
+    return dync__public_taken("wrap", &options, true, dync_requires_grad__at, dync_wrap_opt);
 }
 #if defined(DYNC_SMALL)
 DYNC_API dync_tensor *dync__plain_full(dync_value value, dync_make options)
@@ -220,11 +221,11 @@ DYNC_API dync_tensor *dync__plain_full(dync_value value, dync_make options)
 }
 DYNC_API dync_tensor *dync__plain_from(dync_make_from options)
 {
-    return dync__public_taken("from", &options, false, NULL);
+    return dync__public_taken("from", &options, false, NULL, dync__plain_from);
 }
 DYNC_API dync_tensor *dync__plain_wrap(dync_make_from options)
 {
-    return dync__public_taken("wrap", &options, true, NULL);
+    return dync__public_taken("wrap", &options, true, NULL, dync__plain_wrap);
 }
 #endif
 
@@ -233,7 +234,7 @@ DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
 {
     dync_tensor *h;
     const dync__read_intercept *reads = dync__public_reads();
-    if (reads && reads->constant && reads->constant(&options, &h)) return h;
+    if (reads && reads->constant && reads->constant(&options, dync_from_opt, &h)) return h;
     return dync__public_from_named("constant", &options, false, dync_requires_grad__at);
 }
 

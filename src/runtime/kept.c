@@ -1,7 +1,8 @@
 /* runtime/kept.c: what no argument reaches is computed once. A kernel that reads nothing but what
  * such kernels make (a table of sines, a window, a mask) and draws no random numbers gives the same
- * in every run: it runs when the plan is made, and what others read of it is the plan's own. Before
- * pass.c and plan.c, which ask; fusion (loop/fuse.c) leaves such kernels apart where they are dear. */
+ * in every run: it runs when the plan is made, and what others read of it is the plan's own.
+ * Before pass.c and plan.c, which ask; fusion (loop/fuse.c) leaves such kernels apart where they
+ * are dear. */
 #include "../dync.in.h"
 #include "plan.h"
 DYNC__COLD

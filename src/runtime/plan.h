@@ -200,7 +200,7 @@ DYNC__FN const bool *dync__kept_slots(const dync__pb *, const dync__fuse_step *,
 DYNC__FN void dync__kept_find(dync__plan *, const bool *once);
 /* after the temporaries have theirs */
 DYNC__FN dync_status dync__kept_memory(dync__plan *);
-/* run.c */
+/* recursion: run.c runs them as it runs all */
 DYNC__FN dync_status dync__kept_run(dync__plan *);
 #endif
 

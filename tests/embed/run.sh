@@ -33,6 +33,31 @@ malloc_hooks() { $CC $WARN -I. $here/hooks.c $LDFLAGS $LIBS -o "$out/hooks" && "
 no_stdio() { $CC $WARN -DDYNC_NO_STDIO -I. $here/small.c $LDFLAGS $LIBS -o "$out/no_stdio" && "$out/no_stdio"; }
 # Everything a small target can miss, all memory from one buffer.
 small() { $CC $WARN -DDYNC_SMALL -I. $here/small.c $LDFLAGS -lm -o "$out/small" && "$out/small"; }
+# What only gradients of compiled code need is linked where a program compiles and has gradients (src/api/link.h), in
+# whatever files these stand: the names of its tables tell. `unnamed` loses the link: refused by name.
+links_by_use() {
+    flags="$WARN -DDYNC_SMALL -I. -ffunction-sections -fdata-sections" parts=$here/link bad=0
+    user=$(echo "$flags" | sed 's/-O0/-Os/')
+    $CC $flags -DDYNC_IMPLEMENTATION -include dync.h -c -x c /dev/null -o "$out/link_library.o" || return 1
+    for p in compiles trains both; do $CC $user -c $parts/$p.c -o "$out/link_$p.o" || return 1; done
+    $CC $user -DUNNAMED -c $parts/compiles.c -o "$out/link_unnamed.o" || return 1
+    link_of() {   # name tables defines objects...
+        exe=$1 want=$2 with=$3 objects=; shift 3
+        for p in "$@"; do objects="$objects $out/link_$p.o"; done
+        $CC $user $with $parts/main.c $objects $LDFLAGS -Wl,--gc-sections $LIBS -o "$out/link_$exe" || return 1
+        "$out/link_$exe" || { echo "$exe: exit status $?"; return 1; }
+        got=$(nm "$out/link_$exe" | grep -c 'dync__trace_grads\|dync__aot_gradients_all')
+        [ "$got" = "$want" ] || { echo "$exe: $got tables of gradients, expected $want"; return 1; }
+    }
+    link_of trains 0 -DWITH_TRAINS trains library || bad=1
+    link_of both 2 "-DWITH_COMPILES -DWITH_TRAINS" compiles trains both library || bad=1
+    link_of library_first 2 "-DWITH_COMPILES -DWITH_TRAINS" library both trains compiles || bad=1
+    link_of unnamed 0 "-DWITH_COMPILES -DWITH_TRAINS -DUNNAMED" library unnamed trains both || bad=1
+    command -v ${CXX%% *} >/dev/null || return $bad
+    $CXX -x c++ -std=c++17 -Wall -Wextra -Werror -DDYNC_SMALL -I. -Os -c $parts/compiles.c -o "$out/link_cxx.o" &&
+        link_of cxx 2 "-DWITH_COMPILES -DWITH_TRAINS" cxx trains both library || bad=1
+    return $bad
+}
 # The header after every standard header, and twice.
 all_headers() { $CC $WARN -I. -fsyntax-only $here/all_headers.c; }
 # A 32-bit x86 program, by this compiler or by the cross compiler of that name.
@@ -69,13 +94,14 @@ flash() {
         limit=$(awk -v p="$program" '$1 == "m4f" && $2 == p { print $3 }' $here/budgets.txt)
         echo "flash $program $bytes bytes, limit $limit"
         [ "$bytes" -le "$limit" ] || bad=1
+        [ "$program$FLASH_STATIC" = compiled ] && arm-none-eabi-nm "$out/flash_compiled.elf" | grep 'dync__trace_grads\|dync__aot_gradients_all' && bad=1
         command -v qemu-system-arm >/dev/null && { timeout 60 qemu-system-arm -M mps2-an386 -display none -monitor none -serial none \
             -semihosting-config enable=on,target=native -kernel "$out/flash_$program.elf" || { echo "$program: exit status $?"; bad=1; }; }
     done
     return $bad
 }
 
-for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small all_headers m32 flash}; do
+for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small links_by_use all_headers m32 flash}; do
     $name > "$out/$name.log" 2>&1
     case $? in
         0) passed=$((passed + 1)); sed -n 's/^flash /  flash: /p' "$out/$name.log" ;;

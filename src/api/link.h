@@ -1,0 +1,73 @@
+/* ---- what small programs link where two abilities meet
+ *
+ * A linker keeps what either of two functions reaches, never what only both do. What compiled code
+ * has for gradients (a tenth of compiling) is for programs that compile and have a tensor that
+ * requires a gradient: dync_compile defines a weak name, dync__compiles_link, in the user's file,
+ * and the tape, where a program has it, calls that if it is defined. Where linkers do not know
+ * sections and weak names, every program that compiles links it. */
+#if defined(DYNC_SMALL)
+DYNC_API void dync__compile_gradients(void);
+#if defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && !defined(DYNC_STATIC) && \
+    (__SIZEOF_POINTER__ == 8 || __SIZEOF_POINTER__ == 4)
+#define DYNC__LINKS_BY_USE 1
+#if defined(__PIC__)
+#define DYNC__LINK_SECTION ".data.rel.ro.dync__compiles_link,\"aw\""
+#else
+#define DYNC__LINK_SECTION ".rodata.dync__compiles_link,\"a\""
+#endif
+#if __SIZEOF_POINTER__ == 8
+#define DYNC__LINK_WORD ".quad"
+#else
+#define DYNC__LINK_WORD ".long"
+#endif
+/* once in a file, however often it is inlined */
+#define DYNC__COMPILES()                                                         \
+    __asm__(".ifndef dync__compiles_link\n"                                      \
+            ".pushsection " DYNC__LINK_SECTION ",%progbits\n"                    \
+            ".balign 8\n"                                                        \
+            ".weak dync__compiles_link\n"                                        \
+            ".type dync__compiles_link,%object\n"                                \
+            "dync__compiles_link: " DYNC__LINK_WORD " dync__compile_gradients\n" \
+            ".size dync__compiles_link,.-dync__compiles_link\n"                  \
+            ".popsection\n"                                                      \
+            ".endif")
+#else
+#define DYNC__LINKS_BY_USE 0
+#define DYNC__COMPILES() dync__compile_gradients()
+#endif
+
+/* A small program that names no backend links no other than inductor, one that has no text of
+ * options not what reads them, and one that compiles whole graphs only not what follows calls with
+ * breaks: the compiler sees the options in the call. */
+DYNC_ALWAYS_INLINE bool dync__compile_plain(const dync_compile_options *o)
+{
+    return !o->backend && !o->options && !o->repro_after;
+}
+DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_name,
+                                            dync_compile_options options);
+DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
+                                            dync_compile_options options);
+DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const char *fn_name,
+                                                       dync_compile_options options)
+{
+    DYNC__COMPILES();
+    return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
+           : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
+                                          : dync__compile_usual(callee, fn_name, options);
+}
+DYNC_API void dync__module_compile_usual(dync_module *m, const char *name,
+                                         dync_compile_options options);
+DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *name,
+                                                    dync_compile_options options)
+{
+    if (dync__compile_plain(&options))
+        dync__module_compile_usual(m, name, options);
+    else
+        dync_module_compile_opt(m, name, options);
+}
+#define DYNC__COMPILE dync__compile_chosen
+#define DYNC__MODULE_COMPILE dync__module_compile_chosen
+#else
+#define DYNC__COMPILE dync_compile_opt
+#define DYNC__MODULE_COMPILE dync_module_compile_opt
+#endif
