@@ -23,8 +23,13 @@ DYNC__FN bool dync__pass_optional(int pass) { return dync__pass_rows[pass].optio
 
 /* ---- which ones run -------------------------------------------------------------------------- */
 
-enum { DYNC__PASSES_KNOWN = 1 << 30 };
-static uint32_t dync__passes_off; /* a bit a pass, and that it has been read or set */
+/* A bit a pass, and in each word a bit that it has been read or set. */
+enum { DYNC__PASSES_A_WORD = 31, DYNC__PASS_WORDS = DYNC__N_PASSES / DYNC__PASSES_A_WORD + 1 };
+#define DYNC__PASSES_KNOWN (UINT32_C(1) << DYNC__PASSES_A_WORD)
+typedef struct dync__passes {
+    uint32_t word[DYNC__PASS_WORDS];
+} dync__passes;
+static dync__passes dync__passes_off;
 
 static int dync__pass_find(const char *name, size_t n)
 {
@@ -48,14 +53,20 @@ static dync_status dync__pass_unknown(const char *name, size_t n)
                       (int)DYNC__MIN(n, 64), name, passes);
 }
 
-static dync_status dync__passes_parse(const char *names, uint32_t *off)
+static void dync__passes_store(const dync__passes *off)
 {
-    *off = DYNC__PASSES_KNOWN;
+    for (int i = 0; i < DYNC__PASS_WORDS; i++)
+        DYNC__ATOMIC_STORE(&dync__passes_off.word[i], off->word[i] | DYNC__PASSES_KNOWN);
+}
+
+static dync_status dync__passes_parse(const char *names, dync__passes *off)
+{
+    memset(off, 0, sizeof *off);
     for (const char *at = names; at && *at; at += strspn(at, ", ")) {
         size_t n = strcspn(at, ", ");
         int pass = dync__pass_find(at, n);
         if (n && (pass < 0 || !dync__pass_rows[pass].optional)) return dync__pass_unknown(at, n);
-        if (n) *off |= 1u << pass;
+        if (n) off->word[pass / DYNC__PASSES_A_WORD] |= 1u << pass % DYNC__PASSES_A_WORD;
         at += n;
     }
     return DYNC_OK;
@@ -63,31 +74,30 @@ static dync_status dync__passes_parse(const char *names, uint32_t *off)
 
 DYNC__FN dync_status dync__pass_disable(const char *names)
 {
-    uint32_t off;
+    dync__passes off;
     DYNC__TRY(dync__passes_parse(names, &off));
-    DYNC__ATOMIC_STORE(&dync__passes_off, off);
+    dync__passes_store(&off);
     return DYNC_OK;
 }
 
 /* The environment is no caller that an error could go to: it is told on stderr, and every pass
  * runs. */
-DYNC__RARE static uint32_t dync__passes_ask(void)
+DYNC__RARE static void dync__passes_ask(void)
 {
-    uint32_t off;
+    dync__passes off;
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
-    if (dync__passes_parse(dync__env("DYNC_DISABLE"), &off) != DYNC_OK) off = DYNC__PASSES_KNOWN;
+    if (dync__passes_parse(dync__env("DYNC_DISABLE"), &off) != DYNC_OK) memset(&off, 0, sizeof off);
     dync__error_slot fault = dync__error_guard_end(&guard);
     if (fault.status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault.message);
-    DYNC__ATOMIC_STORE(&dync__passes_off, off);
-    return off;
+    dync__passes_store(&off);
 }
 
 DYNC__FN bool dync__pass_on(int pass)
 {
-    uint32_t off = DYNC__ATOMIC_PEEK(&dync__passes_off);
-    if (DYNC__UNLIKELY(!off)) off = dync__passes_ask();
-    return !(off >> pass & 1);
+    const uint32_t *word = &dync__passes_off.word[pass / DYNC__PASSES_A_WORD];
+    if (DYNC__UNLIKELY(!DYNC__ATOMIC_PEEK(word))) dync__passes_ask();
+    return !(DYNC__ATOMIC_PEEK(word) >> pass % DYNC__PASSES_A_WORD & 1);
 }
 
 DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...)

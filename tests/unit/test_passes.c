@@ -30,6 +30,12 @@ TEST(passes_are_left_out_by_name)
     EXPECT(dync__pass_on(DYNC__PASS_fuse) && !dync__pass_on(DYNC__PASS_memory));
     EXPECT_OK(dync_config_set("disable", ""));
     for (int i = 0; i < DYNC__N_PASSES; i++) EXPECT(dync__pass_on(i));
+    for (int i = 0; i < DYNC__N_PASSES; i++) {
+        if (!dync__pass_optional(i)) continue;
+        EXPECT_OK(dync_config_set("disable", dync__pass_name(i)));
+        for (int k = 0; k < DYNC__N_PASSES; k++) EXPECT(dync__pass_on(k) == (k != i));
+    }
+    EXPECT_OK(dync_config_set("disable", ""));
 }
 
 TEST(unknown_passes_are_told_with_the_list)
