@@ -4,7 +4,8 @@
  * has for gradients (a tenth of compiling) is for programs that compile and have a tensor that
  * requires a gradient: dync_compile defines a weak name, dync__compiles_link, in the user's file,
  * and the tape, where a program has it, calls that if it is defined. Where linkers do not know
- * sections and weak names, every program that compiles links it. */
+ * sections and weak names, every program that compiles links it.
+ *   thread   any */
 #if defined(DYNC_SMALL)
 DYNC_API void dync__compile_gradients(void);
 #if defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && !defined(DYNC_STATIC) && \

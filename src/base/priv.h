@@ -125,7 +125,8 @@ static inline int dync__bit_length(unsigned long long x)
  * Under -Os (gcc) what runs once is quickly optimised instead, the rest for size without the passes
  * that cost much and save nothing. Who builds with DYNC_SMALL or compiles the files one by one gets
  * what he asks for. */
-#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC__SPLIT)
+#if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC_SMALL) && \
+    !defined(DYNC__SPLIT)
 #if defined(__clang__)
 #define DYNC__RARE __attribute__((optnone, noinline))
 #define DYNC__COLD _Pragma("clang optimize off")

@@ -3,6 +3,7 @@
 #define DYNC__GRAPH_SLICES_H
 #include "../dync.in.h"
 #include "graph.h"
+#if !defined(DYNC_SMALL)
 
 /* A box of the result; elsewhere the term is zero. axis: which axis of the result each of the first
  * `rank` dims of value is; those that no dim of it is are one place long. */
@@ -43,4 +44,5 @@ DYNC__FN bool dync__sum_adds(const dync__node *);
 DYNC__FN bool dync__sum_is_inside(const dync__node *);
 /* The tree of root. place: -1 for every node, before and after. False: no memory. */
 DYNC__FN bool dync__sum_collect(dync__sum *, dync__node *root, int *place);
+#endif
 #endif
