@@ -100,7 +100,7 @@ static dync_status dync__seed_of(dync__tensor *out, dync__tensor *given, int i, 
             DYNC_ERR_AUTOGRAD,
             "grad can be implicitly created only for scalar outputs: this one has %lld elements. "
             "Sum it, or give its gradient to dync_backward_with",
-            (long long)out->numel);
+            (long long)dync__sz_hint(out->numel));
     args[0] = dync__arg_t(out);
     return dync__op_run(DYNC__OP_ones_like, 1, args, seed);
 }

@@ -97,7 +97,8 @@ static dync_tensor *dync__grad_reduce(dync_tensor *h, const dync__tensor *t,
         if (dync__sz_eq(info->dims[d - lead], t->lay.shape[d])) continue;
         if (info->dims[d - lead] != 1) {
             dync__fail(DYNC_ERR_SHAPE, "a gradient has size %lld in dimension %d, its tensor %lld",
-                       (long long)t->lay.shape[d], d, (long long)info->dims[d - lead]);
+                       (long long)dync__sz_hint(t->lay.shape[d]), d,
+                       (long long)info->dims[d - lead]);
             return NULL;
         }
         dims.d[dims.n++] = d;

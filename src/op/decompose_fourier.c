@@ -363,7 +363,8 @@ DYNC__FN dync_status dync__d_stft(dync__opcall *call)
         return dync__fail(DYNC_ERR_SHAPE, "expected a 1D or 2D tensor, but got %dD", n);
     if (length < 1 || dync__sz_lt(x->lay.shape[n - 1], length))
         return dync__fail(DYNC_ERR_VALUE, "expected 0 < n_fft <= %lld, but got n_fft=%lld",
-                          (long long)x->lay.shape[n - 1], (long long)length);
+                          (long long)dync__sz_hint(x->lay.shape[n - 1]),
+                          (long long)dync__sz_hint(length));
     if (hop < 1)
         return dync__fail(DYNC_ERR_VALUE, "expected hop_length > 0, but got hop_length=%lld",
                           (long long)hop);

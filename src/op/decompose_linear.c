@@ -247,7 +247,8 @@ static dync_status dync__dn_transposed_size(const dync__dn_window *v, int i, int
             DYNC_ERR_SHAPE,
             "stride and dilation of at least 1, padding of at least 0 and a result of "
             "at least 0 are expected, got %lld, %lld, %lld and %lld",
-            (long long)stride, (long long)dilation, (long long)padding, (long long)*size);
+            (long long)stride, (long long)dilation, (long long)padding,
+            (long long)dync__sz_hint(*size));
     if (extra < 0 || (extra >= stride && extra >= dilation))
         return dync__fail(DYNC_ERR_VALUE,
                           "output padding must be smaller than either stride or dilation, but got "
@@ -313,7 +314,8 @@ DYNC__FN dync_status dync__d_conv_transpose2d(dync__opcall *call)
         return dync__fail(DYNC_ERR_SHAPE,
                           "expected input with weight's %lld channels, a "
                           "multiple of groups=%lld, got %lld",
-                          (long long)w->lay.shape[0], (long long)groups, (long long)in[0]);
+                          (long long)dync__sz_hint(w->lay.shape[0]), (long long)groups,
+                          (long long)in[0]);
     if (!dync__sz_mul_ok(w->lay.shape[1], groups, &channels[1]))
         return dync__fail(DYNC_ERR_SHAPE, "the result is too large");
     shape[0] = single ? 1 : x->lay.shape[0];

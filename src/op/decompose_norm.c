@@ -120,7 +120,7 @@ DYNC__FN dync_status dync__d_group_norm(dync__opcall *call)
                           "Expected number of channels in input to be divisible "
                           "by num_groups, but got %lld channels and "
                           "num_groups=%lld",
-                          (long long)x->lay.shape[1], (long long)groups);
+                          (long long)dync__sz_hint(x->lay.shape[1]), (long long)groups);
     return dync__dn_group_norm(call, x, groups, dync__dt_arg(call, 2), dync__dt_arg(call, 3),
                                dync__dn_number(call, 4), true);
 }

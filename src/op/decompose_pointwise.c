@@ -130,8 +130,8 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
                           "Mismatch of parameter numbers and input channel size. "
                           "Found parameter numbers = "
                           "%lld and channel size = %lld.",
-                          (long long)w->numel,
-                          (long long)(x->lay.ndim ? x->lay.shape[channels] : 1));
+                          (long long)dync__sz_hint(w->numel),
+                          (long long)(x->lay.ndim ? dync__sz_hint(x->lay.shape[channels]) : 1));
     if (x->lay.ndim)
         w = dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape);
     else
@@ -157,7 +157,7 @@ DYNC__FN dync_status dync__d_glu(dync__opcall *call)
     if (!dync__sz_eq(dync__sz_mod(size, 2), 0))
         return dync__fail(DYNC_ERR_SHAPE,
                           "Halving dimension must be even, but dimension %d is size %lld", dim,
-                          (long long)size);
+                          (long long)dync__sz_hint(size));
     int64_t half = dync__sz_div(size, 2);
     dync__dt *gate = dync__chain1(&c, DYNC__OP_sigmoid, dync__chain_slice(&c, x, dim, half, size));
     return dync__chain_end(

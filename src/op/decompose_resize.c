@@ -73,7 +73,8 @@ static dync_status dync__resize(dync__opcall *call, int dims, int taps)
             return dync__fail(DYNC_ERR_VALUE,
                               "Input and output sizes should be greater than 0, but got input %lld "
                               "and output %lld",
-                              (long long)x->lay.shape[2 + d], (long long)size->as.dims[d]);
+                              (long long)dync__sz_hint(x->lay.shape[2 + d]),
+                              (long long)dync__sz_hint(size->as.dims[d]));
     y = dync__chain_wide(&c, x);
     for (int d = dims - 1; d >= 0; d--)
         if (!dync__sz_eq(x->lay.shape[2 + d], size->as.dims[d]))
@@ -153,7 +154,7 @@ DYNC__FN dync_status dync__d_pixel_shuffle(dync__opcall *call)
                           "pixel_shuffle expects its input's 'channel' dimension "
                           "to be divisible by the square of "
                           "upscale_factor, but input.size(-3)=%lld is not divisible by %lld",
-                          (long long)x->lay.shape[lead], (long long)(r * r));
+                          (long long)dync__sz_hint(x->lay.shape[lead]), (long long)(r * r));
     const int64_t *s = x->lay.shape + lead, out = dync__sz_size(dync__sz_div(s[0], r * r)),
                   split[5] = {out, r, r, s[1], s[2]};
     int64_t joined[3] = {out};

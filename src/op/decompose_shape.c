@@ -319,7 +319,7 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     if (window < 0 || dync__sz_lt(size, window))
         return dync__fail(DYNC_ERR_VALUE,
                           "maximum size for tensor at dimension %d is %lld but size is %lld", dim,
-                          (long long)size, (long long)window);
+                          (long long)dync__sz_hint(size), (long long)window);
     if (step <= 0)
         return dync__fail(DYNC_ERR_VALUE, "step is %lld but must be > 0", (long long)step);
     if (n == DYNC_MAX_DIMS)

@@ -33,7 +33,7 @@ static dync_status dync__dn_windows_of(const dync__opcall *call, int at, dync__d
                               "the window of %lld places, %lld apart, is larger than the padded "
                               "size %lld of dim %d",
                               (long long)w->kernel[i], (long long)w->dilation[i],
-                              (long long)w->size[i] + 2 * w->padding[i], i);
+                              (long long)dync__sz_hint(w->size[i]) + 2 * w->padding[i], i);
         w->count[i] = dync__sz_size(dync__sz_add(dync__sz_div(room, w->stride[i]), 1));
     }
     return DYNC_OK;
@@ -151,7 +151,7 @@ DYNC__FN dync_status dync__d_col2im(dync__opcall *call)
         w.size[i] = out[2 + i] = size->as.dims[i];
         if (dync__sz_lt(w.size[i], 1) || (!dync__is_token(w.size[i]) && w.size[i] > INT32_MAX))
             return dync__fail(DYNC_ERR_VALUE, "Expected positive sizes in output_size, got %lld",
-                              (long long)w.size[i]);
+                              (long long)dync__sz_hint(w.size[i]));
     }
     DYNC__TRY(dync__dn_windows_of(call, 2, &w));
     DYNC__TRY(dync__dn_product(w.n, w.kernel, &kernel));

@@ -180,7 +180,8 @@ static dync_status dync__es_parse(dync__einsum *e, const char *equation, const d
                                   "einsum(): operand %d has size %lld at "
                                   "dimension %d, which does not broadcast with "
                                   "previously seen size %lld",
-                                  i, (long long)size, d, (long long)*known);
+                                  i, (long long)dync__sz_hint(size), d,
+                                  (long long)dync__sz_hint(*known));
             if (occurs[label] == 1 || size != 1) *known = size;
         }
     return dync__es_output(e, equation, occurs);

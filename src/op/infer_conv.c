@@ -44,10 +44,13 @@ static int64_t dync__infer_window_count(int64_t size, int64_t kernel, int64_t st
     if (dync__any_token(size, kernel)) {
         int64_t left = dync__sz_sub(dync__sz_add(size, 2 * padding - 1),
                                     dync__sz_mul(dilation, dync__sz_sub(kernel, 1)));
-        /* rounding up looks at the last window: decided for this size alone */
-        if (ceil_mode || dync__sz_lt(left, 0))
+        /* Rounding up, where the last window may start outside, is decided for this size alone. */
+        bool inside = !ceil_mode ||
+                      (!dync__is_token(kernel) && stride + padding < dilation * (kernel - 1) + 2);
+        if (!inside || dync__sz_lt(left, 0))
             return dync__infer_window_count(dync__sz_number(size), dync__sz_number(kernel), stride,
                                             padding, dilation, ceil_mode);
+        if (ceil_mode) left = dync__sz_add(left, stride - 1);
         return dync__sz_size(dync__sz_add(dync__sz_div(left, stride), 1));
     }
     int64_t reach;
@@ -210,7 +213,7 @@ static dync_status dync__infer_pooled(const dync__tensor *x, const int64_t *kern
             return dync__fail(DYNC_ERR_SHAPE,
                               "Output size is too small: input size %lld, kernel "
                               "%lld",
-                              (long long)x->lay.shape[d], (long long)kernel[i]);
+                              (long long)dync__sz_hint(x->lay.shape[d]), (long long)kernel[i]);
     }
     return dync__infer_formed(out, x->dtype, x->device, n, shape, dync__layout_form(&x->lay));
 }

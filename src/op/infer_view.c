@@ -140,7 +140,7 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
         if (size == -1 && open < 0)
             open = n;
         else if (size < 0 || !dync__sz_mul_ok(known, size, &known))
-            return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)size);
+            return dync__fail(DYNC_ERR_SHAPE, "invalid size %lld", (long long)dync__sz_hint(size));
         shape[n++] = size;
     }
     if (open >= 0) shape[open] = known ? dync__sz_size(dync__sz_div(t->lay.shape[dim], known)) : 0;
@@ -148,7 +148,7 @@ DYNC__FN dync_status dync__i_unflatten(const dync__opcall *call, dync__info *out
                   : !dync__sz_eq(known, t->lay.shape[dim]))
         return dync__fail(DYNC_ERR_SHAPE,
                           "the sizes don't multiply up to the size of dim %d (%lld)", dim,
-                          (long long)t->lay.shape[dim]);
+                          (long long)dync__sz_hint(t->lay.shape[dim]));
     for (int i = dim + 1; i < t->lay.ndim; i++) shape[n++] = t->lay.shape[i];
     return dync__infer_reshape(t, n, shape, out);
 }

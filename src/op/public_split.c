@@ -42,7 +42,8 @@ static int64_t dync__public_splittable(dync_tensor *h, int *dim, bool any)
     /* how many pieces there are depends on it */
     int64_t size = any ? t->lay.shape[*dim] : dync__sz_number(t->lay.shape[*dim]);
     if (dync__sz_hint(size) > INT_MAX)
-        return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)size), -1;
+        return dync__fail(DYNC_ERR_SHAPE, "too many pieces: %lld", (long long)dync__sz_hint(size)),
+               -1;
     return size;
 }
 
@@ -65,7 +66,8 @@ DYNC_API dync_value(dync_split)(dync_tensor *t, int64_t size, int dim)
     dync_value list = {DYNC_KIND_NONE, 0, {0}};
     int64_t total = dync__public_splittable(t, &dim, true);
     if (total >= 0 && (size < 0 || (size == 0 && total)))
-        dync__fail(DYNC_ERR_VALUE, "expects split_size be positive, but got %lld", (long long)size);
+        dync__fail(DYNC_ERR_VALUE, "expects split_size be positive, but got %lld",
+                   (long long)dync__sz_hint(size));
     else if (total >= 0)
         list = dync__public_pieces(t, dim, total ? dync__public_count(total, size) : 1, size, NULL,
                                    false, total);
