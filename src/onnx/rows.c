@@ -264,9 +264,6 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Upsample", 7, "mode=nearest scales= width_scale= height_scale=", dync__oi_resize, NULL, NULL, 0},
     {"", "Where", 9, "", dync__oi_where, NULL, NULL, 0},
     DYNC__TWO("Xor", 1, dync_logical_xor, 0)
-    {"ai.onnx.preview", "FlexAttention", 1,
-     "prob_mod= scale= score_mod= softmax_precision=0",
-     dync__oi_flex_attention, NULL, NULL, 0},
     {DYNC__ML, "ArrayFeatureExtractor", 1, "", dync__oi_choose, NULL, NULL, 0},
     {DYNC__ML, "Binarizer", 1, "threshold=0", dync__oi_binarize, NULL, NULL, 0},
     {DYNC__ML, "FeatureVectorizer", 1, "inputdimensions=", dync__oi_side_by_side, NULL, NULL, 0},
@@ -293,6 +290,9 @@ static const dync__onnx_row dync__onnx_rows[] = {
      "aggregate_function=SUM n_targets=1 target_ids= target_nodeids= target_treeids= target_weights= "
      "target_weights_as_tensor= " DYNC__OI_TREES,
      dync__oi_tree_regressor, NULL, NULL, 0},
+    {"ai.onnx.preview", "FlexAttention", 1,
+     "prob_mod= scale= score_mod= softmax_precision=0",
+     dync__oi_flex_attention, NULL, NULL, 0},
     {DYNC__MS, "Attention", 1,
      "num_heads= qkv_hidden_sizes= do_rotary=0 rotary_embedding_dim=0 past_present_share_buffer=0 " DYNC__OI_MASKED,
      dync__oi_ms_attention, NULL, NULL, 0},
@@ -372,9 +372,21 @@ static int dync__onnx_row_compare(const dync__onnx_row *r, const char *domain, c
     return d ? d : strcmp(r->name, name);
 }
 
+#if defined(DYNC_ASSERT)
+static bool dync__onnx_rows_in_order(void)
+{
+    for (int i = 1; i < (int)DYNC__COUNT_OF(dync__onnx_rows); i++) {
+        const dync__onnx_row *r = &dync__onnx_rows[i];
+        if (dync__onnx_row_compare(r - 1, r->domain, r->name) >= 0) return false;
+    }
+    return true;
+}
+#endif
+
 DYNC__FN const dync__onnx_row *dync__onnx_row_find(const char *domain, const char *name)
 {
     int low = 0, high = DYNC__COUNT_OF(dync__onnx_rows);
+    DYNC__ASSERT(dync__onnx_rows_in_order());
     while (low < high) {
         int at = (low + high) / 2, d = dync__onnx_row_compare(&dync__onnx_rows[at], domain, name);
         if (d == 0) return &dync__onnx_rows[at];
