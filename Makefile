@@ -254,7 +254,7 @@ run: $(PICKED) $(B)/tools/runtests
 examples: $(EXAMPLES) $(B)/tools/runtests
 	@$(RUN) --examples examples/expected $(EXAMPLES)
 samples: $(SAMPLES) $(B)/tools/runtests
-	@$(RUN) --examples tests/samples/expected $(SAMPLES)
+	@$(RUN) --out $(B)/run-samples --examples tests/samples/expected $(SAMPLES)      # beside `run`, whose folder is another
 demo: $(B)/examples/demo
 	@cd "$(B)" && examples/demo "$(CURDIR)/examples/data/digits.bin"
 bench: $(BENCH)
@@ -479,10 +479,10 @@ docs-check: $(B)/tools/docs $(B)/tools/runtests $(B)/dync.o
 # Allocations that cannot be served return NULL, as malloc does. Of random cases a quarter; SOAK says otherwise.
 SAN = SOAK=$(or $(SOAK),0.25) ASAN_OPTIONS=allocator_may_return_null=1 TSAN_OPTIONS=allocator_may_return_null=1 $(MAKE) --no-print-directory B=$(B)/$@ SPLIT=1 \
       CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) -fno-sanitize-recover=all $(if $(findstring clang,$(CC)),-Wno-pass-failed)" LDFLAGS="-fsanitize=$(1)"
-asan: ; @$(call SAN,address) run samples
-ubsan: ; @$(call SAN,undefined) run samples
-sanitize: ; @$(call SAN,address$(comma)undefined) run samples
-tsan: ; @$(call SAN,thread) run T="thread pool"
+asan: ; +@$(call SAN,address) run samples
+ubsan: ; +@$(call SAN,undefined) run samples
+sanitize: ; +@$(call SAN,address$(comma)undefined) run samples
+tsan: ; +@$(call SAN,thread) run T="thread pool"
 comma := ,
 # The samples are compiled without optimisation: a leak or a bad read then has its line.
 valgrind:
