@@ -20,21 +20,14 @@ static dync_status dync__decompose_reshape(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__op_infer(call, &info));
+    bool itself = info.alias >= 0 && !info.view; /* flatten of one dim */
+    if (itself) return dync__chain_end(&c, call, x);
     if (info.alias < 0) x = dync__chain1(&c, DYNC__OP__clone_contiguous, x);
     return dync__chain_end(&c, call,
                            dync__chain_shape(&c, DYNC__OP_view, x, info.lay.ndim, info.lay.shape));
 }
 DYNC__FN dync_status dync__d_reshape(dync__opcall *call) { return dync__decompose_reshape(call); }
-DYNC__FN dync_status dync__d_flatten(dync__opcall *call)
-{
-    dync__chain c = {0};
-    dync__info info;
-    dync__dt *x;
-    DYNC__TRY(dync__dt_self(call, &x));
-    DYNC__TRY(dync__op_infer(call, &info));
-    bool itself = info.alias >= 0 && !info.view; /* one dim as one */
-    return itself ? dync__chain_end(&c, call, x) : dync__decompose_reshape(call);
-}
+DYNC__FN dync_status dync__d_flatten(dync__opcall *call) { return dync__decompose_reshape(call); }
 DYNC__FN dync_status dync__d_unflatten(dync__opcall *call) { return dync__decompose_reshape(call); }
 DYNC__FN dync_status dync__d_view_as(dync__opcall *call) { return dync__decompose_reshape(call); }
 
