@@ -215,7 +215,9 @@ DYNC__FN dync_status dync__joint_backward(dync__joint *j, dync__joint_graph *g)
     j->into->training = b.n_out > 0;
     j->into->last_forward = g->graph->node.at[g->graph->node.n - 1];
     g->n_tangents = b.n_out;
+    int first = g->graph->node.n;
     dync_status status = b.n_out && b.n_wrt ? dync__joint_walk_all(j, &b) : DYNC_OK;
+    for (int i = first; i < g->graph->node.n; i++) g->graph->node.at[i]->backward = true;
     for (int i = 0; i < b.n_wrt; i++) {
         if (!b.grad[i]) continue;
         if (status == DYNC_OK) {

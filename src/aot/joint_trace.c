@@ -26,6 +26,13 @@ static void dync__joint_follow(void *user, dync__arg *a)
     if (a->as.node->mark) a->as.node = a->as.node->mark;
 }
 
+/* Before equal nodes become one: what backward computes again is not what a rule reads. */
+static void dync__joint_mark_read(void *user, dync__arg *a)
+{
+    (void)user;
+    a->as.node->is_read |= !a->as.node->backward;
+}
+
 /* Views of views that show the same are folded, then dead code and common subexpressions go. dce
  * runs twice: merging leaves nodes without users. */
 static dync_status dync__joint_tidy(dync__graph *g)
@@ -39,6 +46,9 @@ static dync_status dync__joint_tidy(dync__graph *g)
     dync__graph_renumber(g);
     DYNC__TRY(dync__graph_check_after(DYNC__PASS_joint, g, false));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    for (int i = 0; i < g->node.n; i++)
+        if (g->node.at[i]->backward)
+            dync__node_each_input(g->node.at[i], dync__joint_mark_read, NULL);
     DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
     return dync__graph_pass(DYNC__PASS_slices, g);

@@ -71,11 +71,10 @@ DYNC__FN dync_status dync__part_own(dync__cutter *c)
     int tangents = 0;
     for (int i = c->n - 1; i >= 0; i--) {
         tangents += c->tangent[i];
-        c->own[i] = c->given[i];
+        c->own[i] = c->given[i] || c->joint->node.at[i]->is_read;
         for (int u = c->first_user[i]; u < c->first_user[i + 1] && !c->own[i]; u++) {
             int user = c->user[u];
-            c->own[i] = (c->bw[user] && !c->fw[user]) ||
-                        (dync__aot_is_view(c->joint->node.at[user]) && c->own[user]);
+            c->own[i] = dync__aot_is_view(c->joint->node.at[user]) && c->own[user];
         }
     }
     return DYNC__SAVED_TWICE && tangents > 1 ? dync__own_twice(c) : DYNC_OK;

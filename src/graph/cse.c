@@ -108,6 +108,7 @@ DYNC__FN dync_status dync__graph_cse(dync__graph *g)
         dync__node *earlier = dync__map_get(&seen, key, &found) ? g->node.at[(int)found] : NULL;
         if (earlier && dync__cse_same(earlier, node)) {
             if (!(node->mark && earlier->mark)) instead[i] = earlier;
+            earlier->is_read |= node->is_read && !earlier->backward;
             if (node->mark && instead[i]) earlier->mark = earlier;
         } else if (!earlier && !dync__map_put(&seen, key, (uint64_t)i)) {
             status = DYNC_ERR_MEMORY;
