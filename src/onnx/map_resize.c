@@ -89,6 +89,17 @@ static int dync__oi_tap_count(const dync__onnx_call *c, const dync__oi_axis_map 
 }
 
 enum { DYNC__OI_WEIGHTS = 1 << 26 }; /* of one axis, at most */
+/* Sets the taps; false: an axis whose table would be too large, recorded. */
+static bool dync__oi_axis_fits(const dync__onnx_call *c, dync__oi_axis_map *m)
+{
+    if (dync__any_token(m->in, m->out)) return true;
+    m->taps = dync__oi_tap_count(c, m);
+    if (m->taps <= 4000 && m->in >= 1 && m->out <= DYNC__OI_WEIGHTS / m->taps) return true;
+    dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g to %lld places", m->scale,
+                  (long long)m->out);
+    return false;
+}
+
 /* x resized along one axis: one gather a tap, times a vector of weights, summed. Indices outside
  * are those of the edge; of tf_crop_and_resize such results are extrapolation_value. NULL + error.
  */
@@ -98,12 +109,6 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
     dync_dims one = dync__oi_sizes(x);
     if (dync__any_token(m->in, m->out))
         return dync__oi_resize_open(c, x, axis, m->in, m->out, m->scale);
-    m->taps = dync__oi_tap_count(c, m);
-    if (m->taps > 4000 || m->in < 1 || m->out > DYNC__OI_WEIGHTS / m->taps) {
-        dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g to %lld places", m->scale,
-                      (long long)m->out);
-        return NULL;
-    }
     size_t n = (size_t)m->out;
     int64_t *index = dync__scope_alloc((n * (size_t)m->taps + 1) * sizeof *index);
     double *weight = dync__scope_alloc((n * (size_t)m->taps + 1) * sizeof *weight);
@@ -263,10 +268,14 @@ DYNC__FN dync_status dync__oi_resize(dync__onnx_call *c)
     if (!dync__oi_resize_maps(c, in, axes, m)) return dync_error();
     if (dync__oi_upsamples(c, x, axes, m, &corners))
         return dync__oi_out(c, 0, dync__oi_upsampled(c, x, axes, m, corners));
+    bool moves[DYNC_MAX_DIMS];
+    for (int i = 0; i < axes.n; i++) { /* all of them before the first table is made */
+        moves[i] = m[i].in != m[i].out || m[i].scale != 1 || crop;
+        if (moves[i] && !dync__oi_axis_fits(c, &m[i])) return dync_error();
+    }
     if (!nearest && dtype != DYNC_F64) x = dync_to_dtype(x, DYNC_F32);
     for (int i = axes.n - 1; i >= 0 && x; i--)
-        if (m[i].in != m[i].out || m[i].scale != 1 || crop)
-            x = dync__oi_resize_axis(c, x, (int)axes.d[i], &m[i]);
+        if (moves[i]) x = dync__oi_resize_axis(c, x, (int)axes.d[i], &m[i]);
     if (x && !dync__dtype_info(dtype)->bytes) return DYNC_ERR_INTERNAL;
     if (x && !nearest && dync__dtype_info(dtype)->kind == 'i') x = dync_round(x);
     return dync__oi_out(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL);

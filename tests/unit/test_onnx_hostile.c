@@ -213,6 +213,37 @@ static void run_zeros(dync__program *p)
     dync_scope_end(&scope);
 }
 
+/* Every axis of a Resize is looked at before the table of one is made: the last would take 800 MB.
+ * The first test: memory has no peak before it. */
+TEST(sizes_refused_before_tables)
+{
+    static const int64_t sizes[] = {1, 1, INT64_C(1) << 40, INT64_C(1) << 25};
+    const hostile h = {"Resize", 18, 1, "f1,1,5,5 - -", "mode=nearest"};
+    dync__arena a = {0};
+    dync__str s = {0};
+    dync__onnx_model *m = model_of(&a, &h);
+    dync__onnx_tensor *t = dync__onnx_add(&a, m->graph, initializer, tensor);
+    t->name = "sizes";
+    t->data_type = DYNC__ONNX_INT64;
+    (void)dync__avec_push(&a, &t->dims, 4);
+    for (int k = 0; k < 4; k++) (void)dync__avec_push(&a, &t->int64_data, sizes[k]);
+    (void)dync__avec_push(&a, &m->graph->node.at[0]->input, "sizes");
+    REQUIRE(dync__onnx_write(&s, model, m) == DYNC_OK);
+    char *bytes = dync__alloc(s.n + 1);
+    memcpy(bytes, s.at, s.n);
+    int64_t before = dync_memory_stats().peak_bytes;
+    dync__error_guard g;
+    dync__error_guard_begin(&g);
+    dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "h");
+    if (p) run_zeros(p);
+    dync__error_slot e = dync__error_guard_end(&g);
+    EXPECT(e.status != DYNC_OK);
+    EXPECT(dync_memory_stats().peak_bytes < before + ((int64_t)1 << 27));
+    dync__program_free(p);
+    dync__str_free(&s);
+    dync__arena_free(&a);
+}
+
 /* Every operator of the table with odd numbers in each of its places. */
 TEST(numbers_that_lie)
 {
