@@ -243,6 +243,37 @@ static dync_status dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims i
     return DYNC_OK;
 }
 
+/* Numbers of a window of one or two dims as those of two: `rest` before the only one. */
+static dync_dims dync__oi_plane(const dync__oi_window *w, const int64_t *at, int64_t rest)
+{
+    return w->n == 1 ? (dync_dims){2, {rest, at[0]}} : (dync_dims){2, {at[0], at[1]}};
+}
+
+/* A stride over one or two dims is dync's own operator, which multiplies no zeros, where pads are
+ * equal but for what the result is longer by; w over the spread input. false:
+ * it is none. */
+static bool dync__oi_strided(const dync__oi_window *w, const int64_t *stride, dync_tensor *x,
+                             dync_tensor *k, dync_tensor *bias, int groups, dync_tensor **y)
+{
+    int64_t pad[2] = {0, 0}, extra[2] = {0, 0};
+    bool is = false, line = w->n == 1;
+    for (int i = 0; i < w->n; i++) {
+        if (w->n > 2) return false;
+        pad[i] = (w->kernel[i] - 1) * w->dilation[i] - w->before[i];
+        extra[i] = w->after[i] - w->before[i];
+        if (pad[i] < 0 || extra[i] < 0 || extra[i] >= DYNC__MAX(stride[i], w->dilation[i]))
+            return false;
+        is = is || stride[i] > 1;
+    }
+    if (!is || !dync__oi_is_float(x)) return false;
+    *y = dync_conv_transpose2d(line ? dync_unsqueeze(x, 2) : x, line ? dync_unsqueeze(k, 2) : k,
+                               bias, dync__oi_plane(w, stride, 1), dync__oi_plane(w, pad, 0),
+                               dync__oi_plane(w, extra, 0), groups,
+                               dync__oi_plane(w, w->dilation, 1));
+    if (*y && line) *y = dync_squeeze(*y, 2);
+    return true;
+}
+
 /* x [N, C, ...], W [C, M / group, ...]: the kernel of the ordinary convolution has its first two
  * dims swapped within each group. */
 DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
@@ -255,6 +286,7 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the kernel");
     memcpy(stride, w.stride, sizeof stride);
     DYNC__TRY(dync__oi_transpose_pads(c, dync__oi_sizes(x), &w));
+    if (dync__oi_strided(&w, stride, x, k, bias, (int)g, &y)) return dync__oi_out(c, 0, y);
     for (int i = 0; i < w.n && x; i++) {
         x = dync__oi_spread(x, 2 + i, stride[i]);
         flip.d[flip.n++] = 2 + i;
