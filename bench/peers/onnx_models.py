@@ -1,6 +1,7 @@
-"""bench/peers/onnx_models.py: models that people use, beside ONNX Runtime on one thread: loading with the first run, and a run.
+"""bench/peers/onnx_models.py: models that people use and what PyTorch's exporters write of 20 architectures, beside ONNX
+Runtime on one thread: loading with the first run, and a run.
 
-    make bench-peers-onnx                      after `make onnx-tests`, which downloads the models and makes their inputs
+    make bench-peers-onnx                      after `make onnx-tests`, which downloads, exports and makes inputs
     make bench-peers-onnx ARGS="vad half"      models whose name contains one of the words
 
 Samples of both are taken in turn in one process, and the results are compared first. The ratio is ONNX Runtime's least time over dync's."""
@@ -44,6 +45,15 @@ def result(lib):
     return numpy.frombuffer(ctypes.string_at(a.data, 4 * math.prod(shape)), numpy.float32).reshape(shape)
 
 
+def listed(folder, name):
+    """The folders that a list of make onnx-tests names; none where there is no list."""
+    try:
+        with open(os.path.join(folder, name)) as f:
+            return [line.split()[0] for line in f]
+    except OSError:
+        return []
+
+
 def row(lib, folder):
     path = os.path.join(folder, "model.onnx").encode()
     inputs = [torch.from_numpy(read(p)) for p in sorted(glob.glob(os.path.join(folder, "test_data_set_0", "input_*.pb")))]
@@ -76,11 +86,9 @@ def main():
     lib.peer_time.argtypes = [ctypes.c_long]
     lib.peer_onnx.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int]
     lib.peer_error.restype = ctypes.c_char_p
-    try:
-        with open(os.path.join(folder, "models")) as f:
-            names = [line.split()[0] for line in f]
-    except OSError:
-        print(f"skip bench-peers-onnx: no models in {folder}: make onnx-tests downloads them")
+    names = listed(folder, "models") + [os.path.join("exported", n) for n in listed(os.path.join(folder, "exported"), "list")]
+    if not names:
+        print(f"skip bench-peers-onnx: no models in {folder}: make onnx-tests downloads and exports them")
         return 0
     failed = 0
     print(f"{'one thread; times are the least of the samples':44} {'dync':>10} {'onnxruntime':>12} {'ratio':>8}")
@@ -90,7 +98,7 @@ def main():
         wrong, load, run = row(lib, os.path.join(folder, name))
         failed += wrong
         for what, t in (("load and first run", load), ("run", run)):
-            print(f"{name.removeprefix('model_') + ', ' + what:44} {show(t['dync']):>10} {show(t['onnxruntime']):>12} "
+            print(f"{os.path.basename(name).removeprefix('model_') + ', ' + what:44} {show(t['dync']):>10} {show(t['onnxruntime']):>12} "
                   f"{t['onnxruntime'] / t['dync']:7.2f}x{'  WRONG' if wrong else ''}", flush=True)
     return failed != 0
 
