@@ -168,26 +168,34 @@ DYNC__FN dync_status dync__oi_categories(dync__onnx_call *c)
 
 /* ---- linear models --------------------------------------------------------------------------- */
 
-/* Scores [rows, n] after post_transform. NULL + error */
-DYNC__FN dync_tensor *dync__oi_scores(const dync__onnx_call *c, dync_tensor *s)
+/* Scores [rows, n] after a post_transform. NULL + error */
+DYNC__FN dync_tensor *dync__oi_post(const dync__onnx_call *c, int64_t kind, dync_tensor *s)
 {
-    if (dync__oi_is(c, "post_transform", "LOGISTIC")) return dync_sigmoid(s);
-    if (dync__oi_is(c, "post_transform", "SOFTMAX")) return dync_softmax(s, -1);
-    if (dync__oi_is(c, "post_transform", "SOFTMAX_ZERO")) {
+    if (kind == DYNC__OI_POST_LOGISTIC) return dync_sigmoid(s);
+    if (kind == DYNC__OI_POST_SOFTMAX) return dync_softmax(s, -1);
+    if (kind == DYNC__OI_POST_SOFTMAX_ZERO) {
         dync_tensor *most = dync_amax(s, dync_shape(-1), true);
         dync_tensor *zero = dync_le(dync_abs(s), 1e-7);
         dync_tensor *e =
             dync_where(zero, dync_mul(s, dync_exp(dync_neg(most))), dync_exp(dync_sub(s, most)));
         return e ? dync_div(e, dync_sum(e, dync_shape(-1), true)) : NULL;
     }
-    if (dync__oi_is(c, "post_transform", "NONE")) return s;
+    if (kind == DYNC__OI_POST_NONE) return s;
     dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "post_transform PROBIT");
     return NULL;
 }
 
+DYNC__FN dync_tensor *dync__oi_scores(const dync__onnx_call *c, dync_tensor *s)
+{
+    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
+    int64_t kind = 0;
+    while (kind < DYNC__OI_POST_PROBIT && !dync__oi_is(c, "post_transform", names[kind])) kind++;
+    return dync__oi_post(c, kind, s);
+}
+
 /* Scores [rows, 1] of the second of two classes as those of both: the first one's is 1 - s, or -s.
  */
-static dync_tensor *dync__oi_both(const dync__onnx_call *c, dync_tensor *s, bool from_one)
+DYNC__FN dync_tensor *dync__oi_both(const dync__onnx_call *c, dync_tensor *s, bool from_one)
 {
     dync_tensor *both[2] = {NULL, s};
     if (dync__oi_is(c, "post_transform", "LOGISTIC")) {

@@ -11,30 +11,10 @@
  * is no cycle, and every number lies inside its table. */
 #include "../dync.in.h"
 #include "maps.h"
+#include "trees.h"
 DYNC__COLD
 
-enum {
-    DYNC__TREE_LEVELS = 256,
-    DYNC__TREE_CELLS = 1 << 26, /* of the table of weights */
-    DYNC__TREE_LEQ = 0,
-    DYNC__TREE_LT,
-    DYNC__TREE_GTE,
-    DYNC__TREE_GT,
-    DYNC__TREE_EQ,
-    DYNC__TREE_NEQ,
-    DYNC__TREE_LEAF
-};
-
-typedef struct dync__trees {
-    const dync__onnx_call *c;
-    int64_t n, n_roots, levels, k; /* nodes; trees; steps; results */
-    dync__map at;                  /* tree << 32 | node -> place + 1 */
-    int64_t *feature, *child, *root, *mode;
-    double *value, *missing, *weight; /* weight: [n][k] */
-    bool modes[DYNC__TREE_LEAF], any_missing, wide;
-} dync__trees;
-
-static dync_status dync__tree_bad(const dync__trees *t, const char *what)
+DYNC__FN dync_status dync__tree_bad(const dync__trees *t, const char *what)
 {
     return dync__oi_fail(t->c, DYNC_ERR_FORMAT, "trees: %s", what);
 }
@@ -78,7 +58,7 @@ static int dync__tree_mode(dync__pb_bytes b)
     return -1;
 }
 
-static dync_status dync__tree_room(dync__trees *t)
+DYNC__FN dync_status dync__tree_room(dync__trees *t)
 {
     size_t n = (size_t)t->n + 1;
     t->feature = dync__scope_alloc(n * sizeof *t->feature);
@@ -245,7 +225,7 @@ static dync_tensor *dync__tree_way(const dync__trees *t, const dync__tree_tables
 }
 
 /* The leaves that rows of x come to: [rows, trees]. NULL + error */
-static dync_tensor *dync__tree_leaves(const dync__trees *t, dync_tensor *x)
+DYNC__FN dync_tensor *dync__tree_leaves(const dync__trees *t, dync_tensor *x)
 {
     int dtype = dync__oi_type(x), branches = 0;
     for (int m = 0; m < DYNC__TREE_LEAF; m++) branches += t->modes[m];
@@ -266,26 +246,35 @@ static dync_tensor *dync__tree_leaves(const dync__trees *t, dync_tensor *x)
     return at;
 }
 
-/* Of the weights of the leaves [rows, k]: their sum, mean, least or greatest; and base values. */
-static dync_tensor *dync__tree_sum(const dync__trees *t, dync_tensor *leaf, int dtype)
+DYNC__FN double dync__tree_empty(const dync__trees *t)
 {
-    const dync__onnx_call *c = t->c;
-    int64_t n_base;
+    return t->aggregate == DYNC__TREES_MIN   ? (double)INFINITY
+           : t->aggregate == DYNC__TREES_MAX ? -(double)INFINITY
+                                             : 0;
+}
+
+/* Of the weights of the leaves [rows, k]: their sum, mean, least or greatest. */
+DYNC__FN dync_tensor *dync__tree_sum(const dync__trees *t, dync_tensor *leaf, int dtype)
+{
     dync_dims to = {3, {dync__oi_extent(leaf, 0), t->n_roots, t->k}}, trees = dync_shape(1);
     dync_tensor *w = dync__oi_tensor_f(dtype, 2, (int64_t[]){t->n, t->k}, t->weight);
     w = w ? dync__tree_take(w, leaf, to) : NULL;
     if (!w) return NULL;
-    dync_tensor *s = dync__oi_is(c, "aggregate_function", "MIN")   ? dync_amin(w, trees, false)
-                     : dync__oi_is(c, "aggregate_function", "MAX") ? dync_amax(w, trees, false)
-                                                                   : dync_sum(w, trees, false);
-    if (dync__oi_is(c, "aggregate_function", "AVERAGE")) s = dync_div(s, t->n_roots);
-    double *base = dync__tree_reals((dync__trees *)t, "base_values", &n_base);
+    dync_tensor *s = t->aggregate == DYNC__TREES_MIN   ? dync_amin(w, trees, false)
+                     : t->aggregate == DYNC__TREES_MAX ? dync_amax(w, trees, false)
+                                                       : dync_sum(w, trees, false);
+    return t->aggregate == DYNC__TREES_MEAN ? dync_div(s, t->n_roots) : s;
+}
+
+/* The results s [rows, k] with base values. NULL + error */
+static dync_tensor *dync__tree_based(dync__trees *t, dync_tensor *s)
+{
+    int64_t n_base;
+    double *base = dync__tree_reals(t, "base_values", &n_base);
     if (!base || !n_base || !s) return base ? s : NULL;
-    if (n_base != t->k) {
-        dync__tree_bad(t, "base values for other results");
-        return NULL;
-    }
-    return dync_add(s, dync__oi_tensor_f(dtype, 1, &n_base, base));
+    if (n_base == t->k) return dync_add(s, dync__oi_tensor_f(dync__oi_type(s), 1, &n_base, base));
+    dync__tree_bad(t, "base values for other results");
+    return NULL;
 }
 
 /* Reads the trees; *x: the rows, in the dtype that thresholds are compared in. */
@@ -302,19 +291,18 @@ DYNC__FN dync_status dync__oi_tree_regressor(dync__onnx_call *c)
 {
     dync__trees t = {.c = c};
     dync_tensor *x = NULL, *y = NULL;
-    bool least = dync__oi_is(c, "aggregate_function", "MIN"),
-         most = dync__oi_is(c, "aggregate_function", "MAX");
+    t.aggregate = dync__oi_is(c, "aggregate_function", "AVERAGE") ? DYNC__TREES_MEAN
+                  : dync__oi_is(c, "aggregate_function", "MIN")   ? DYNC__TREES_MIN
+                  : dync__oi_is(c, "aggregate_function", "MAX")   ? DYNC__TREES_MAX
+                                                                  : DYNC__TREES_SUM;
     dync_status status = dync__tree_read(&t, &x);
     if (status == DYNC_OK)
         status = dync__tree_weights(&t, "target", dync__oi_int(c, "n_targets"),
-                                    least  ? (double)INFINITY
-                                    : most ? -(double)INFINITY
-                                           : 0,
-                                    false);
+                                    dync__tree_empty(&t), false);
     dync__map_free(&t.at);
     if (status != DYNC_OK) return status;
     dync_tensor *leaf = dync__tree_leaves(&t, x);
-    if (leaf) y = dync__tree_sum(&t, leaf, dync__oi_type(x));
+    if (leaf) y = dync__tree_based(&t, dync__tree_sum(&t, leaf, dync__oi_type(x)));
     y = y ? dync__oi_scores(c, y) : NULL;
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, DYNC_F32) : NULL);
 }
@@ -324,7 +312,7 @@ DYNC__FN dync_status dync__oi_tree_regressor(dync__onnx_call *c)
  * the second, and all there is. */
 DYNC__FN dync_status dync__oi_tree_classifier(dync__onnx_call *c)
 {
-    dync__trees t = {.c = c};
+    dync__trees t = {.c = c, .aggregate = DYNC__TREES_SUM};
     const int64_t *labels, *id;
     dync_tensor *x = NULL, *s = NULL;
     int n = dync__oi_ints(c, "classlabels_int64s", &labels);
@@ -339,7 +327,7 @@ DYNC__FN dync_status dync__oi_tree_classifier(dync__onnx_call *c)
     if (status != DYNC_OK) return status;
     for (int64_t i = 0; i < t.n * t.k; i++) positive = positive && t.weight[i] >= 0;
     dync_tensor *leaf = dync__tree_leaves(&t, x);
-    if (leaf) s = dync__tree_sum(&t, leaf, dync__oi_type(x));
+    if (leaf) s = dync__tree_based(&t, dync__tree_sum(&t, leaf, dync__oi_type(x)));
     if (!s) return dync_error() ? dync_error() : DYNC_ERR_MEMORY;
     dync_tensor *second = one ? dync_select(s, 1, -1) : NULL;
     dync_tensor *which = !one       ? dync_argmax(s, 1, false)

@@ -6,6 +6,12 @@
 
 /* most spatial dims of a grid */
 enum { DYNC__OI_GRID = 3 };
+/* attributes of many rows */
+#define DYNC__OI_POOL \
+    "auto_pad=NOTSET ceil_mode=0 dilations= kernel_shape= pads= strides= storage_order=0"
+#define DYNC__OI_CONV "auto_pad=NOTSET dilations= group=1 kernel_shape= pads= strides="
+/* rows_more.c */
+DYNC__FN const dync__onnx_row *dync__onnx_rows_more(int *n);
 /* detail of rows */
 enum {
     DYNC__OI_PLAIN,
@@ -77,6 +83,16 @@ DYNC__FN dync_tensor *dync__oi_real(dync_tensor *x, dync_tensor *scale, dync_ten
 /* map_features.c: rows of floats; scores after post_transform; label and scores of a classifier */
 DYNC__FN dync_tensor *dync__oi_features(dync_tensor *x);
 DYNC__FN dync_tensor *dync__oi_scores(const dync__onnx_call *, dync_tensor *s);
+/* by its number, as TreeEnsemble has it */
+enum {
+    DYNC__OI_POST_NONE,
+    DYNC__OI_POST_SOFTMAX,
+    DYNC__OI_POST_LOGISTIC,
+    DYNC__OI_POST_SOFTMAX_ZERO,
+    DYNC__OI_POST_PROBIT
+};
+DYNC__FN dync_tensor *dync__oi_post(const dync__onnx_call *, int64_t kind, dync_tensor *s);
+DYNC__FN dync_tensor *dync__oi_both(const dync__onnx_call *, dync_tensor *s, bool from_one);
 DYNC__FN dync_status dync__oi_classes(dync__onnx_call *, dync_tensor *s, dync_tensor *which,
                                       const char *labels, bool from_one);
 /* The mapping functions. One contract for all: they read c->in (an absent input is NULL) and the
@@ -93,6 +109,9 @@ DYNC__FN dync_status dync__oi_label(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_categories(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_linear_regressor(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_linear_classifier(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_svm_classifier(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_svm_regressor(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_tree_ensemble(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_tree_regressor(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_tree_classifier(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *);

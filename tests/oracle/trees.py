@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Models of ai.onnx.ml's operators, one each, and what ONNX Runtime gives for them, for tests/onnx/run_cases.c. The numbers come of a
-seed: trees of random shapes, features, modes and weights, linear models, features scaled, chosen and encoded.
+seed: trees of random shapes, features, modes and weights, support vector machines, linear models, features scaled, chosen and encoded.
 
 usage: trees.py FOLDER
 
@@ -121,6 +121,65 @@ def linear():
             case("LinearClassifier", floats(), 2, classlabels_ints=[1, 4], coefficients=k[:6], intercepts=[0.25], post_transform=post)
 
 
+def ensemble(trees, deep, modes, targets, missing=False):
+    """Attributes of TreeEnsemble: nodes and leaves are lists of their own; mode 6 asks for one of a set."""
+    nodes, leaves, roots, sets = [], [], [], []
+
+    def leaf():
+        leaves.append((int(R.integers(targets)), float(R.standard_normal())))
+        return len(leaves) - 1
+
+    def grow(depth):
+        at, mode = len(nodes), int(modes[R.integers(len(modes))])
+        node = dict(featureids=int(R.integers(6)), modes=mode, splits=0.0 if mode == 6 else float(R.integers(-4, 5) / 2),
+                    missing_value_tracks_true=int(missing and R.random() < 0.5))
+        nodes.append(node)
+        if mode == 6:
+            sets.extend([float(x) for x in R.choice(np.arange(1, 6), R.integers(1, 5), replace=False)] + [float("nan")])   # as ONNX Runtime has them
+        for way in ("true", "false"):
+            end = depth == 1 or R.random() < 0.25
+            node[way + "leafs"] = int(end)
+            node[way + "nodeids"] = leaf() if end else grow(depth - 1)
+        return at
+    for _ in range(trees):
+        roots.append(grow(deep))
+    real = lambda values, dtype=np.float32: numpy_helper.from_array(np.array(values, dtype))
+    a = {f"nodes_{k}": [n[k] for n in nodes] for k in nodes[0]}
+    a.update(nodes_modes=real(a["nodes_modes"], np.uint8), nodes_splits=real(a["nodes_splits"]), tree_roots=roots, n_targets=targets,
+             leaf_targetids=[t for t, _ in leaves], leaf_weights=real([w for _, w in leaves]))
+    return {**a, "membership_values": real(sets)} if sets else a
+
+
+def ensembles():
+    for trees, deep, modes in ((1, 1, [0]), (3, 4, [0]), (6, 5, [1]), (4, 3, [2]), (4, 3, [3]), (5, 4, [4, 5]), (4, 4, [6]), (8, 5, [0, 6])):
+        for targets in (1, 3):
+            for how in (0, 1, 2, 3):
+                if how > 1 and targets > 1:     # where no leaf tells of a result ONNX Runtime gives 0
+                    continue
+                case("TreeEnsemble", floats(), version=5, aggregate_function=how, **ensemble(trees, deep, modes, targets))
+    case("TreeEnsemble", floats(nan=True), version=5, **ensemble(5, 4, [0], 2, missing=True))
+    for post in (0, 3):     # ONNX Runtime takes 1 for LOGISTIC and 2 for SOFTMAX, ONNX has them the other way
+        case("TreeEnsemble", floats(), version=5, post_transform=post, **ensemble(5, 4, [0], 3))
+
+
+def vectors():
+    """Support vector machines."""
+    reals = lambda *shape: [float(x) for x in R.standard_normal(shape).ravel()]
+    for kernel in ("LINEAR", "POLY", "RBF", "SIGMOID"):
+        params = [0.25, 0.5, 2.0]
+        for one_class in (0, 1):
+            case("SVMRegressor", floats(), kernel_type=kernel, kernel_params=params, support_vectors=reals(7, 6), coefficients=reals(7), rho=[0.2],
+                 n_supports=7, one_class=one_class)
+        for per in ([2, 3], [3, 1, 2], [1, 2, 2, 3]):
+            k, n = len(per), sum(per)
+            pairs = k * (k - 1) // 2
+            for post in ("NONE", "LOGISTIC", "SOFTMAX"):
+                model = dict(kernel_type=kernel, kernel_params=params, support_vectors=reals(n, 6), coefficients=reals(k - 1, n), rho=reals(pairs),
+                             vectors_per_class=per, classlabels_ints=[int(x) for x in R.permutation(9)[:k]])
+                case("SVMClassifier", floats(), 2, post_transform=post, **model)
+                case("SVMClassifier", floats(), 2, post_transform=post, prob_a=[-abs(x) for x in reals(pairs)], prob_b=reals(pairs), **model)
+
+
 def features():
     row = [float(x) for x in R.standard_normal(6)]
     case("Scaler", floats(), offset=row, scale=row[::-1])
@@ -145,7 +204,9 @@ def main():
     onnxruntime.set_default_logger_severity(4)
     os.makedirs(sys.argv[1], exist_ok=True)
     trees()
+    ensembles()
     linear()
+    vectors()
     features()
     with open(os.path.join(sys.argv[1], "list"), "w") as f:
         f.writelines(LINES)
