@@ -1,4 +1,4 @@
-/* onnx/rows_more.c: the ONNX operators of other domains than ONNX's own that dync reads, in order of
+/* onnx/rows_more.c: the operators of other domains than ONNX's own that dync reads, in order of
  * domain and name. Columns: rows.c, which looks them up. After the map_*.c. */
 #include "../dync.in.h"
 #include "maps.h"
