@@ -139,7 +139,7 @@ $(B)/tools/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
 $(B)/tools/genops: src/op/ops.def.h
-$(B)/tools/dync: tools/dync.c tools/cli_inputs.h tools/cli_quantize.h $(MERGED_DYNC)
+$(B)/tools/dync: tools/dync.c $(wildcard tools/cli_*.h) $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	$(Q)$(LINK)

@@ -11,13 +11,12 @@
  * reason is on stderr; 2: the command line is wrong. `dync help COMMAND` says more. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
+#include "cli_bench.h"
 #include "cli_inputs.h"
 #include "cli_quantize.h"
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const struct {
     const char *name, *usage, *help;
@@ -59,6 +58,7 @@ static int cli_usage(FILE *to, const char *command)
         if (strcmp(cli_help[i].name, command) == 0)
             return fprintf(to, "usage: %s\n\n%s", cli_help[i].usage, cli_help[i].help),
                    to == stdout ? CLI_DONE : CLI_USAGE;
+    if (command) fprintf(stderr, "dync: no such command: %s\n", command);
     fprintf(to, "usage: dync COMMAND FILE ...   with a FILE of ONNX or of dync_program_save\n\n");
     for (int i = 0; i < CLI_COMMANDS; i++) fprintf(to, "  %s\n", cli_help[i].usage);
     fprintf(to, "\n  dync help COMMAND\n  dync --version\n");
@@ -79,26 +79,34 @@ static bool cli_number(const char *text, double least, double most, double *out)
     return end != text && !*end && *out >= least && *out <= most;
 }
 
-/* An option with its value: 1; not an option: 0; wrong: -1. */
+/* An option with its value: 1; not an option: 0; a value that is missing or wrong: -1; no option
+ * of this name: -2. */
 static int cli_option(cli *c, const char *name, const char *value)
 {
-    double n;
+    static const char *const names[] = {"-o",        "--percentile", "--scale", "--html",
+                                        "--seconds", "--threads",    "--seed"};
+    bool known = false;
+    double n = 0;
     if (name[0] != '-' || !name[1]) return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        known = known || strcmp(name, names[i]) == 0;
+    if (!known) return -2;
     if (!value) return -1;
     if (strcmp(name, "-o") == 0) return c->out = value, 1;
-    if (strcmp(name, "--percentile") == 0)
-        return cli_number(value, 50, 100, &c->percentile) ? 1 : -1;
+    if (strcmp(name, "--html") == 0) return c->html = value, 1;
     if (strcmp(name, "--scale") == 0) {
         c->float_scale = strcmp(value, "float") == 0;
         return c->float_scale || strcmp(value, "shift") == 0 ? 1 : -1;
     }
-    if (strcmp(name, "--html") == 0) return c->html = value, 1;
+    if (strcmp(name, "--percentile") == 0)
+        return cli_number(value, 50, 100, &c->percentile) ? 1 : -1;
     if (strcmp(name, "--seconds") == 0) return cli_number(value, 0, 1e6, &c->seconds) ? 1 : -1;
-    if (strcmp(name, "--threads") == 0 && cli_number(value, 1, 4096, &n))
+    if (strcmp(name, "--threads") == 0) {
+        if (!cli_number(value, 1, 4096, &n)) return -1;
         return c->threads = (int)n, 1;
-    if (strcmp(name, "--seed") == 0 && cli_number(value, 0, 9e15, &n))
-        return c->seed = (uint64_t)n, 1;
-    return -1;
+    }
+    if (!cli_number(value, 0, 9e15, &n)) return -1;
+    return c->seed = (uint64_t)n, 1;
 }
 
 static int cli_parse(cli *c, int argc, char **argv)
@@ -108,7 +116,11 @@ static int cli_parse(cli *c, int argc, char **argv)
         int option = cli_option(c, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return cli_usage(stdout, c->command), -1;
-        if (option < 0) return cli_wrong(c->command, "what is this option?", argv[i]);
+        if (option == -2) return cli_wrong(c->command, "there is no such option", argv[i]);
+        if (option == -1)
+            return cli_wrong(c->command,
+                             i + 1 < argc ? "not a value of this option" : "a value is missing",
+                             i + 1 < argc ? argv[i + 1] : argv[i]);
         if (option > 0)
             i++;
         else if (!c->file)
@@ -173,7 +185,11 @@ static int cli_convert(const cli *c, dync_program *p)
     char wanted[16];
     snprintf(wanted, sizeof wanted, ".%s", end);
     if (!c->out) return cli_wrong(c->command, "where to? -o is missing", NULL);
-    if (!cli_ends(c->out, wanted)) return cli_wrong(c->command, "another ending is meant", c->out);
+    if (!cli_ends(c->out, wanted)) {
+        fprintf(stderr, "dync: %s: the name of what %s writes ends in %s\n", c->out, c->command,
+                wanted);
+        return CLI_USAGE;
+    }
     dync_program *fixed = c->ninputs ? cli_fixed(c, p) : NULL;
     if (c->ninputs && !fixed) return CLI_FAILED;
     if (fixed) p = fixed;
@@ -222,6 +238,9 @@ static int cli_save(const cli *c, dync_program *p, dync_value got)
 static int cli_run(const cli *c, dync_program *p)
 {
     dync_value args[CLI_INPUTS];
+    if (c->out && !cli_ends(c->out, ".npy") && !cli_ends(c->out, ".npz") &&
+        !cli_ends(c->out, ".safetensors"))
+        return cli_wrong("run", "results are saved as .npy, .npz or .safetensors", c->out);
     int n = cli_inputs(c, p, args);
     if (n < 0) return CLI_FAILED;
     dync_value got = dync_program_run(p, n, args);
@@ -250,61 +269,6 @@ static int cli_explain(const cli *c, dync_program *p)
     char *text = dync_explain_str(&o);
     printf("%s\n", text ? text : "");
     for (int i = 0; i < o.graph_count; i++) printf("%s\n", o.graphs[i]);
-    return CLI_DONE;
-}
-
-/* ---- bench ----------------------------------------------------------------------------------- */
-static double cli_now(void)
-{
-    struct timespec t;
-    timespec_get(&t, TIME_UTC);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-/* Seconds a call, of so many. */
-static double cli_call(dync_program *p, int n, const dync_value *args, int calls)
-{
-    double before = cli_now();
-    for (int i = 0; i < calls; i++) DYNC_SCOPE {
-        dync_program_run(p, n, args);
-    }
-    return (cli_now() - before) / calls;
-}
-static int cli_less(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-static const char *cli_time(char out[32], double seconds)
-{
-    const char *unit = seconds < 1e-3 ? "us" : seconds < 1 ? "ms" : "s";
-    snprintf(out, 32, "%.3g %s", seconds * (seconds < 1e-3 ? 1e6 : seconds < 1 ? 1e3 : 1), unit);
-    return out;
-}
-
-static int cli_bench(const cli *c, dync_program *p)
-{
-    static double took[CLI_SAMPLES];
-    dync_value args[CLI_INPUTS];
-    char a[32], b[32], d[32];
-    int n = cli_inputs(c, p, args), k = 0, calls = 1;
-    if (n < 0) return CLI_FAILED;
-    double first = cli_call(p, n, args, 1);
-    while (calls < 1000 && cli_call(p, n, args, calls) * calls < 50e-6)
-        calls *= 2; /* the clock's step */
-    double until = cli_now() + c->seconds, said = cli_now();
-    while (k < CLI_SAMPLES && dync_error() == DYNC_OK && (k < 3 || cli_now() < until)) {
-        took[k++] = cli_call(p, n, args, calls);
-        if (cli_now() - said < 2) continue;
-        said = cli_now();
-        fprintf(stderr, "dync: %d calls, %.0f s to go\n", k * calls,
-                until > said ? until - said : 0);
-    }
-    if (dync_error() != DYNC_OK) return cli_failed(c->file, "did not run");
-    qsort(took, (size_t)k, sizeof *took, cli_less);
-    printf("first call  %s\n", cli_time(a, first));
-    printf("a call      least %s, median %s, 90%% within %s (%d times %d)\n", cli_time(a, took[0]),
-           cli_time(b, took[k / 2]), cli_time(d, took[k * 9 / 10]), k, calls);
-    printf("memory      %" PRId64 " bytes at most\n", dync_memory_stats().peak_bytes);
     return CLI_DONE;
 }
 

@@ -134,6 +134,30 @@ static dync_status dync__quant_example(const dync__quant_job *j, int i, dync_val
     return out->as.t ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+/* recursion: results are nested lists. Results keep their names, which files and exported C show.
+ */
+static void dync__quant_name_result(dync__graph *g, const dync__arg *made, const dync__arg *was)
+{
+    if (made->kind == DYNC__A_LIST && was->kind == DYNC__A_LIST)
+        for (int i = 0; i < made->n && i < was->n; i++)
+            dync__quant_name_result(g, &made->as.list[i], &was->as.list[i]);
+    if (made->kind == DYNC__A_NODE && was->kind == DYNC__A_NODE &&
+        dync__node_is_call(made->as.node) && dync__node_is_call(was->as.node))
+        (void)dync__graph_rename(g, made->as.node, was->as.node->name);
+}
+static dync_status dync__quant_name_results(const dync__quant_job *j, dync_program *made)
+{
+    dync__program *p = dync__program_open(made, "dync_quantize_program");
+    if (!p) return DYNC_ERR_VALUE;
+    dync__node *end = p->graph->node.at[p->graph->node.n - 1],
+               *was = j->p->graph->node.at[j->p->graph->node.n - 1];
+    if (end->nargs && was->nargs) dync__quant_name_result(p->graph, &end->args[0], &was->args[0]);
+    if (p->graph->failed) return DYNC_ERR_MEMORY;
+    return j->p->port ? dync__program_tell(p, j->p->n_port_in, j->p->port, j->p->n_port_out,
+                                           j->p->port + j->p->n_port_in)
+                      : DYNC_OK;
+}
+
 /* NULL + error. The name is the program's with _int8 behind it. */
 static dync_program *dync__quant_build(dync__quant_job *j)
 {
@@ -363,7 +387,8 @@ DYNC_API dync_program *dync_quantize_program(dync_program *program, dync_value b
     if (status == DYNC_OK) status = dync__quant_open(&j);
     if (status == DYNC_OK) status = dync__quant_calibrate(&j, batches);
     if (status == DYNC_OK) made = dync__quant_build(&j);
-    if (made && j.z.options.report && dync__quant_report(&j, made, batches) != DYNC_OK) {
+    if (made && (dync__quant_name_results(&j, made) != DYNC_OK ||
+                 (j.z.options.report && dync__quant_report(&j, made, batches) != DYNC_OK))) {
         dync_program_free(made);
         made = NULL;
     }

@@ -330,7 +330,7 @@ static bool write_network(const char *folder, FILE *f, const network *net, dync_
 
 /* All of them, and main.c, which fails where one differs. reports: of the 8-bit forms. The number
  * that was written: fewer than NETWORKS where dync_error tells. */
-static int write_networks(const char *folder, dync_quantize_report *reports)
+static inline int write_networks(const char *folder, dync_quantize_report *reports)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/main.c", folder);

@@ -90,6 +90,19 @@ TEST(help_and_versions)
     end();
 }
 
+/* What is wrong is said before the usage. */
+TEST(options_that_are_wrong)
+{
+    begin();
+    EXPECT(cli("help frob") == 2 && says("no such command: frob"));
+    EXPECT(cli("run net.dync --sede 1") == 2 && says("there is no such option: --sede"));
+    EXPECT(cli("bench net.dync --seconds") == 2 && says("a value is missing: --seconds"));
+    EXPECT(cli("bench net.dync --threads 0") == 2 && says("not a value of this option: 0"));
+    EXPECT(cli("to-c net.dync -o net.txt") == 2 && says("what to-c writes ends in .c"));
+    EXPECT(cli("run net.dync -o y.txt") == 2 && says("saved as .npy, .npz or .safetensors: y.txt"));
+    end();
+}
+
 TEST(info_tells_ports_weights_and_operators)
 {
     begin();
@@ -141,6 +154,7 @@ TEST(quantize_writes_a_program_of_integers)
     EXPECT(dync_npy_save(dync_randn(dync_shape(5, 3, 4)), file("apart.npy")) == DYNC_OK);
     EXPECT(cli("quantize net.dync many.npy -o q.dync") == 0);
     EXPECT(says("calibrated with 10 calls: 3 layers in integers, 0 in floats") && says("dB"));
+    EXPECT(cli("info q.dync") == 0 && says("output softmax: float32[3, 2]")); /* as it was */
     EXPECT(cli("run q.dync x.npy -o y.npy") == 0);
     EXPECT(dync_allclose(dync_npy_load(file("y.npy")), want, 0, 0.05));
     EXPECT(cli("quantize net.onnx x=apart.npy --percentile 99.9 --scale float -o q.onnx") == 0);
