@@ -49,11 +49,41 @@ DYNC__FN void dync__tracer_guard_more(dync__tracer *t, bool *kind)
         DYNC__ATOMIC_STORE(&t->entry->dead, true);
 }
 
+/* Its scope has ended: nobody but the trace holds it, nor will an effect store it. In plain code
+ * its handle is stale. */
+DYNC__RARE static bool dync__tracer_is_gone(const dync__tracer *t, const dync__tensor *x)
+{
+    int env = dync__effect_env(t, x);
+    if (!(x->flags & DYNC__T_FAKE) || x->flags & DYNC__T_NUMBER) return false;
+    if (!x->node) return env >= 0 && t->env.origin.at[env].seg && !t->env.holder.at[env];
+    size_t n = (size_t)t->rec.made.n + 1;
+    bool *live = dync__calloc(n), gone = false;
+    if (!live) return false;
+    dync__effects_mark(t, live);
+    for (int i = 0; i < t->rec.made.n; i++) gone |= t->rec.made.at[i] == x && !live[i];
+    dync__free(live, n);
+    return gone;
+}
+
+static dync_status dync__tracer_check_held(const dync__tracer *t, int n, const dync__arg *args)
+{
+    for (int i = 0; i < n; i++) {
+        const dync__tensor *x = args[i].as.t;
+        if (args[i].kind == DYNC__A_LIST)
+            DYNC__TRY(dync__tracer_check_held(t, args[i].n, args[i].as.list));
+        if (args[i].kind == DYNC__A_TENSOR && DYNC__ATOMIC_PEEK(&x->refs) == 1 &&
+            dync__tracer_is_gone(t, x))
+            return dync__stale(x->op, x->at);
+    }
+    return DYNC_OK;
+}
+
 /* The arguments as fakes of this trace, and what a guard must know of the call. */
 DYNC__FN dync_status dync__tracer_enter(dync__tracer *t, dync__opcall *c)
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
-    dync_status status = dync__tracer_adopt_args(t, c->nargs, c->args);
+    dync_status status = dync__tracer_check_held(t, c->nargs, c->args);
+    if (status == DYNC_OK) status = dync__tracer_adopt_args(t, c->nargs, c->args);
     if (status != DYNC_OK) return status;
     t->last_at = c->at;
     if (c->at.file && !DYNC__ATOMIC_PEEK(&t->fn->file)) {

@@ -117,6 +117,16 @@ DYNC__RARE DYNC__FN DYNC__NOINLINE void dync__slots_spill(dync__tensor_state *s)
     memmove(s->free, s->free + DYNC__SLOT_BATCH, (size_t)s->n_free * sizeof s->free[0]);
 }
 
+DYNC__RARE DYNC__FN dync_status dync__stale(const char *op, dync_loc at)
+{
+    op = op ? op : "the user";
+    return at.file
+               ? dync__fail(DYNC_ERR_VALUE,
+                            "tensor used after its scope ended: made by %s at %s:%d", op, at.file,
+                            at.line)
+               : dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s", op);
+}
+
 /* Says why a handle is stale, if this thread has freed the tensor lately. Without a word for NULL
  * where an error is pending: the handle is the result of the call that failed. */
 DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
@@ -129,12 +139,7 @@ DYNC__RARE DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle)
     for (int i = 0; s && i < DYNC__GRAVES; i++) {
         const dync__grave *g = &s->grave[(s->next_grave - 1 - (uint32_t)i) % DYNC__GRAVES];
         if (g->handle != (uintptr_t)handle) continue;
-        const char *op = g->op ? g->op : "the user";
-        if (g->file)
-            dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s at %s:%d", op,
-                       g->file, g->line);
-        else
-            dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended: made by %s", op);
+        dync__stale(g->op, (dync_loc){g->file, g->line, NULL});
         return NULL;
     }
     dync__fail(DYNC_ERR_VALUE, "tensor used after its scope ended");

@@ -197,6 +197,8 @@ DYNC__INLINE dync__tensor *dync__peek(const dync_tensor *handle)
                : NULL;
 }
 DYNC__FN const char *dync__kind_name(dync_kind); /* "an int", for messages */
+/* the error of a handle whose scope has ended; op: who made it, NULL: the user */
+DYNC__FN dync_status dync__stale(const char *op, dync_loc at);
 /* NULL, and the error that dync__open promises */
 DYNC__FN dync__tensor *dync__open_fail(const dync_tensor *handle);
 /* NULL: NULL handle (DYNC_ERR_VALUE unless an error is pending) or stale (DYNC_ERR_VALUE naming its
