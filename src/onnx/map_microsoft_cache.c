@@ -11,23 +11,37 @@ typedef struct dync__oi_cache {
     bool first;                        /* nothing was there before */
 } dync__oi_cache;
 
+/* A cache that grows does so by the new places. While sizes are symbolic a total that is told
+ * otherwise ends the graph, so that the next trial has it so (load.c); false: recorded. */
+static bool dync__oi_cache_grows(const dync__onnx_call *c, const dync__oi_cache *k, int64_t total)
+{
+    int64_t grown = dync__sz_add(k->past, k->length);
+    if (!dync__any_token(total, grown) || dync__sz_eq(total, grown) || !dync__sz_lt(k->past, total))
+        return true;
+    dync__oi_fail(c, DYNC_ERR_SHAPE, "a cache of other lengths than past and new");
+    return false;
+}
+
 static bool dync__oi_cache_of(const dync__onnx_call *c, dync_tensor *q, dync__oi_cache *k)
 {
     dync_tensor *last = dync__oi_in(c, 5), *past = dync__oi_in(c, 3);
     int64_t total = 0;
-    k->batch = dync__oi_size(q, 0);
-    k->length = dync__oi_size(q, 2);
-    k->past = past ? dync__oi_size(past, 2) : 0;
-    if (!last || dync__oi_read(c, dync__oi_in(c, 6), 1, &total) != 1 || total < k->length ||
-        total > INT64_C(1) << 40) {
+    k->batch = dync__oi_extent(q, 0);
+    k->length = dync__oi_extent(q, 2);
+    k->past = past ? dync__oi_extent(past, 2) : 0;
+    if (!last || dync__oi_read_sizes(c, dync__oi_in(c, 6), 1, &total) != 1 ||
+        dync__sz_lt(total, k->length) || (!dync__is_token(total) && total > INT64_C(1) << 40)) {
         if (dync_error() == DYNC_OK) dync__oi_fail(c, DYNC_ERR_FORMAT, "the lengths of sequences");
         return false;
     }
-    k->keys = DYNC__MAX(total, k->past);
-    k->first = total == k->length;
+    if (past && !dync__oi_cache_grows(c, k, total)) return false;
+    k->keys = dync__sz_max(total, k->past);
+    k->first = dync__sz_eq(total, k->length);
     last = dync_to_dtype(dync_reshape(last, dync_shape(k->batch, 1)), DYNC_I64);
     k->end = last ? dync_add(last, 1) : NULL;
-    k->from = !k->end ? NULL : k->first ? dync_mul(last, 0) : dync_sub(k->end, k->length);
+    k->from = !k->end    ? NULL
+              : k->first ? dync_mul(last, 0)
+                         : dync_sub(k->end, dync__value_of_size(k->length));
     return k->from != NULL;
 }
 
@@ -36,17 +50,18 @@ static bool dync__oi_cache_of(const dync__onnx_call *c, dync_tensor *q, dync__oi
 static dync_tensor *dync__oi_cache_write(const dync__oi_cache *k, dync_tensor *past,
                                          dync_tensor *now)
 {
-    dync_dims d = dync__oi_shape(now);
+    dync_dims d = dync__oi_sizes(now);
     dync_tensor *at = dync_sub(dync__oi_arange(0, k->keys, 1, DYNC_I64), k->from); /* [B, keys] */
-    dync_tensor *is_new = dync_logical_and(dync_ge(at, 0), dync_lt(at, k->length)),
+    dync_tensor *is_new =
+                    dync_logical_and(dync_ge(at, 0), dync_lt(at, dync__value_of_size(k->length))),
                 *is_old = dync_lt(at, 0);
-    at = dync_clamp(at, dync_v_int(0), dync_v_int(k->length - 1));
+    at = dync_clamp(at, dync_v_int(0), dync__value_of_size(dync__sz_sub(k->length, 1)));
     if (!at || !is_new) return NULL;
     d.d[2] = k->keys;
     at = dync_expand(dync_reshape(at, dync_shape(k->batch, 1, k->keys, 1)), d);
     now = at ? dync_gather(now, 2, at) : NULL;
-    if (past && k->past)
-        past = dync__oi_pad_dim(past, 2, 0, k->keys - k->past, 0);
+    if (past && !dync__sz_eq(k->past, 0))
+        past = dync__oi_pad_dim(past, 2, 0, dync__sz_sub(k->keys, k->past), 0);
     else
         past = now ? dync_zeros_like(now) : NULL;
     is_new = dync_reshape(is_new, dync_shape(k->batch, 1, k->keys, 1));
@@ -67,8 +82,8 @@ static dync_tensor *dync__oi_cache_rotate(const dync__onnx_call *c, dync_tensor 
     if (dim < all) rest = dync__oi_narrow(x, 3, dim, all - dim), x = dync__oi_narrow(x, 3, 0, dim);
     for (int i = 0; i < 2; i++) {
         table[i] = dync_index_select(dync__oi_in(c, 7 + i), 0, dync_flatten(at, 0, -1));
-        table[i] = table[i] ? dync_reshape(table[i], dync_shape(dync__oi_size(at, 0), 1,
-                                                                dync__oi_size(at, 1), dim / 2))
+        table[i] = table[i] ? dync_reshape(table[i], dync_shape(dync__oi_extent(at, 0), 1,
+                                                                dync__oi_extent(at, 1), dim / 2))
                             : NULL;
         if (!table[i]) return NULL;
     }
@@ -103,9 +118,9 @@ static bool dync__oi_cache_focus(const dync__onnx_call *c, const dync__oi_cache 
     if (window > 0 && f->seen)
         f->seen = dync_logical_and(f->seen, dync_gt(key, dync_sub(row, window)));
     f->bias = dync__oi_in(c, 10);
-    if (f->bias && dync__oi_size(f->bias, -1) < k->keys)
-        f->bias = dync__oi_pad_dim(f->bias, dync__oi_rank(f->bias) - 1, 0,
-                                   k->keys - dync__oi_size(f->bias, -1), 0);
+    int64_t missing = f->bias ? dync__sz_sub(k->keys, dync__oi_extent(f->bias, -1)) : 0;
+    if (dync__sz_lt(0, missing))
+        f->bias = dync__oi_pad_dim(f->bias, dync__oi_rank(f->bias) - 1, 0, missing, 0);
     f->cap = dync__oi_float(c, "softcap");
     if (sink)
         f->sink = dync_reshape(sink, dync_shape(1, heads, 1, 1));

@@ -257,6 +257,13 @@ MODELS = {
                      {"ids": ["a", "t"]}, ["y"], {"words": f(9, 8), "places": f(10, 8), "g": f(8), "b": f(8)}, {"least": 1, "int": {"ids": 9}, "i32": True}),
     "ms_rotary": ([n("RotaryEmbedding", ["x", "at", "c", "s"], ["y"], domain="com.microsoft", num_heads=2)],
                   {"x": ["a", "t", 8], "at": ["a", "t"]}, ["y"], {"c": f(10, 2), "s": f(10, 2)}, {"least": 1, "int": {"at": 10}}),
+    # a cache that grows: its length as decoders are exported, from the mask's
+    "ms_grouped": ([n("Shape", ["mask"], ["ms"]), n("Gather", ["ms", "o1"], ["mt"]), n("Cast", ["mt"], ["total"], to=T.INT32),
+                    n("Sub", ["mt", "o1"], ["last"]), n("Cast", ["last"], ["last32"], to=T.INT32), n("Reshape", ["last32", "flat"], ["ends"]),
+                    n("GroupQueryAttention", ["q", "k", "v", "pk", "pv", "ends", "total", "c", "s"], ["y", "nk", "nv"], domain="com.microsoft",
+                      num_heads=4, kv_num_heads=2, do_rotary=1)],
+                   {"q": [1, "t", 64], "k": [1, "t", 32], "v": [1, "t", 32], "pk": [1, 2, "p", 16], "pv": [1, 2, "p", 16], "mask": [1, "all"]},
+                   ["y", "nk", "nv"], {"o1": one(1), "flat": i(1), "c": f(17, 8), "s": f(17, 8)}, {"least": 1, "int": {"mask": 2}, "sums": {"all": "p+t"}}),
     "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
     "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
                    {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
