@@ -14,10 +14,10 @@ two_units() {
     $CC $WARN -I. -c $here/unit_a.c -o "$out/unit_a.o" && $CC $WARN -I. -c $here/unit_b.c -o "$out/unit_b.o" &&
         $CC "$out/unit_a.o" "$out/unit_b.o" $LDFLAGS $LIBS -o "$out/two_units" && "$out/two_units"
 }
-# Two private copies in one program: an error in one is none in the other.
+# Two private copies in one program: an error in one is none in the other. The second is the first under other names.
 static_twice() {
     $CC $WARN -I. -DCOPY=first -c $here/static_copy.c -o "$out/static1.o" &&
-        $CC $WARN -I. -DCOPY=second -c $here/static_copy.c -o "$out/static2.o" &&
+        objcopy --redefine-sym first_fails=second_fails --redefine-sym first_works=second_works "$out/static1.o" "$out/static2.o" &&
         $CC $WARN $here/static_main.c "$out/static1.o" "$out/static2.o" $LDFLAGS $LIBS -o "$out/static_twice" && "$out/static_twice"
 }
 # A C++ program beside a three-line C file.

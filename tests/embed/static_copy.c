@@ -1,5 +1,4 @@
-/* A private copy of dync, compiled twice with different names for its two entries: COPY_fails,
- * COPY_works. */
+/* A private copy of dync whose two entries are COPY_fails and COPY_works. */
 #define DYNC_STATIC
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
