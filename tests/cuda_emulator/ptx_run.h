@@ -1,6 +1,6 @@
 /* tests/cuda_emulator/ptx_run.h: a block under way, shared by ptx_run.c (threads, warps, barriers,
- * memory) and ptx_async.c (what sm_90a does on the side: mbarriers, tensor copies, wgmma,
- * clusters).
+ * memory), ptx_arith.c (what one thread computes) and ptx_async.c (what sm_90a does on the side:
+ * mbarriers, tensor copies, wgmma, clusters).
  *
  * Order between threads is kept in vector clocks of agents: the warps of all blocks of a cluster,
  * and for each mbarrier the copies that report to it. A warp's clock goes up where it lets others
@@ -108,7 +108,6 @@ void fault(machine *, int error, const ptx_inst *, const char *fmt, uint64_t a, 
 uint64_t get(machine *, const ptx_operand *);
 void set(machine *, const ptx_operand *, uint64_t);
 uint64_t address_of(machine *, const ptx_operand *);
-float half_value(uint16_t), bf16_value(uint16_t);
 enum { ATOMIC = 1, ASYNC = 2, TENSOR = 4, MBARRIER = 8, ARRIVING = 16 };
 /* by an atomic; read by the async proxy; written
                                                   * by it; of an mbarrier; by cp.async, not waited
@@ -119,6 +118,16 @@ char *reach(machine *, const ptx_inst *, int space, uint64_t address, int n, boo
             int flags);
 /* What happens in the name of a copy: shared memory, noted as written by the agent. */
 void note_copied(machine *, uint32_t shared, int n, int agent, uint32_t clock);
+/* ---- ptx_arith.c ----------------------------------------------------------------------------- */
+float as_f32(uint64_t), half_value(uint16_t), bf16_value(uint16_t);
+double as_f64(uint64_t);
+uint64_t of_f32(float), of_f64(double);
+int type_bytes(ptx_type);
+bool is_signed(ptx_type);
+int64_t extend(uint64_t, int bytes);
+void set_predicate(machine *, const ptx_inst *), convert(machine *, const ptx_inst *);
+void arithmetic(machine *, const ptx_inst *), bits(machine *, const ptx_inst *);
+void move(machine *, const ptx_inst *);
 /* ---- ptx_async.c ----------------------------------------------------------------------------- */
 enum { DONE, AGAIN };
 int async_op(machine *, const ptx_inst *); /* one thread's; AGAIN: it blocks */
