@@ -5,7 +5,7 @@ build=$1 ref=$2 set=$3
 here=$(pwd) out=$build/codegen
 mkdir -p "$out"
 commit=$(git rev-parse --verify --quiet "$ref^{commit}") || { echo "no such revision: $ref"; exit 2; }
-wrapped="cpu_features a_finish a_watch x_finish x_watch code_new code_new_for inductor_lower gt_code ctile_code cblock_code"
+wrapped="cpu_features a_finish a_watch x_finish x_watch code_new code_new_for code_sized inductor_lower gt_code ctile_code cblock_code kept_run"
 quick="unit/test_codegen_levels unit/test_codegen_jit unit/test_fuse unit/test_epilogue unit/test_ops nn/test_conv_plan nn/test_layers models/test_models
        random/test_random_table"
 cores=$(nproc 2>/dev/null || echo 2)
@@ -28,16 +28,21 @@ side()
     make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 dync.h "$b/split/libdync.a" > "$2/log" 2>&1 || { tail -n 20 "$2/log"; exit 2; }
     record=tests/codegen
     [ -f $record/record.c ] || record=$here/tests/codegen
-    ${CC:-cc} -std=gnu11 -O1 -fPIC -DDYNC__SPLIT -Isrc -c $record/record.c -o "$2/made.o" || exit 2
-    cmp -s "$2/made.o" "$2/record.o" || { rm -rf "$b/tests"; mv "$2/made.o" "$2/record.o"; }     # make knows nothing of it
-    make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 LD="ld$flags" LDFLAGS="$2/record.o $b/split/libdync.a$(echo "$flags" | sed 's/ --wrap/ -Wl,--wrap/g')" \
+    ${CC:-cc} -std=gnu11 -O1 -fPIC -DDYNC__SPLIT -DDYNC__SHARED -Isrc -c $record/record.c -o "$2/made.o" || exit 2
+    wraps=$(echo "$flags" | sed 's/ --wrap/ -Wl,--wrap/g')
+    # make knows nothing of it
+    cmp -s "$2/made.o" "$2/record.o" || { rm -rf "$b/tests" "$b/split/libdync.so"; mv "$2/made.o" "$2/record.o"; }
+    # Where tests share one library, that alone has record.o, and tests call what it put before the library's functions.
+    recorder="$2/record.o $b/split/libdync.a"
+    if make -s B="$b" SPLIT=1 CFLAGS=-O1 LD="ld$flags" LDFLAGS="$2/record.o$wraps" "$b/split/libdync.so" > "$2/log" 2>&1; then recorder=; fi
+    make -s -j"$cores" B="$b" SPLIT=1 CFLAGS=-O1 LD="ld$flags" LDFLAGS="$recorder$wraps" \
         $list "$b/tools/runtests" "$b/dync.o" > "$2/log" 2>&1 || { tail -n 20 "$2/log"; exit 2; }
     export CODE_RECORD="$(cd "$2" && pwd)/records" DYNC_CPU=avx2
     if python3 $record/peers.py . > "$2/rows.txt" 2>"$2/peers.log"; then
-        ${CC:-cc} -std=c11 -O1 -I. -DDYNC__IMPLEMENTED $record/peers.c "$b/dync.o" "$2/record.o" $(echo "$flags" | sed 's/ --wrap/ -Wl,--wrap/g') \
+        ${CC:-cc} -std=c11 -O1 -I. -DDYNC__IMPLEMENTED $record/peers.c "$b/dync.o" "$2/record.o" $wraps \
             -lm -pthread -o "$2/peers" && "$2/peers" "$2/rows.txt" >> "$2/log" 2>&1 || echo "  rows of bench/peers failed: see $2/log"
     else
-        echo "  rows of bench/peers are left out: no Python"
+        echo "  rows of bench/peers are left out: see $2/peers.log"
     fi
     "$b/tools/runtests" --jobs "$cores" --out "$2/run" $list >> "$2/log" 2>&1     # a test that counts allocations may fail: code is made twice here
     touch "$2/done"

@@ -52,4 +52,6 @@ import rows  # noqa: E402
 
 rows.function = rows.module = lambda fn, *inputs: lambda: [i() for i in inputs]
 for row in rows.table():
+    if row.group == "living":
+        continue  # programs of many calls, of kernels that other rows have; they would want models with weights
     print(row.kind, ";", *row.numbers, ";", " , ".join(i.line() for i in row.build()))

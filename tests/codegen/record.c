@@ -41,6 +41,8 @@ dync__code *__real_dync__code_new(const dync__kernel *);
 dync__code *__wrap_dync__code_new(const dync__kernel *);
 dync__code *__real_dync__code_new_for(const dync__kernel *, int, bool);
 dync__code *__wrap_dync__code_new_for(const dync__kernel *, int, bool);
+dync__code *__real_dync__code_sized(const dync__kernel *);
+dync__code *__wrap_dync__code_sized(const dync__kernel *);
 dync_status __real_dync__inductor_lower(dync__graph *, const bool *, const dync__options *,
                                         dync__lowered *);
 dync_status __wrap_dync__inductor_lower(dync__graph *, const bool *, const dync__options *,
@@ -51,6 +53,8 @@ dync__ccode __real_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __wrap_dync__ctile_code(dync__cheld *, const dync__ctile *);
 dync__ccode __real_dync__cblock_code(dync__cheld *, int, int64_t, bool);
 dync__ccode __wrap_dync__cblock_code(dync__cheld *, int, int64_t, bool);
+__attribute__((weak)) dync_status __real_dync__kept_run(dync__plan *); /* older: none */
+dync_status __wrap_dync__kept_run(dync__plan *);
 void __wrap_dync__a_watch(void (*)(const dync__asm *));
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -162,24 +166,39 @@ static void begin(const dync__kernel *k)
 {
     now.kernel = k;
     now.nth = 0;
+    now.name[0] = 0;
 }
 
-dync__code *__wrap_dync__code_new(const dync__kernel *k)
+static dync__code *make(dync__code *(*maker)(const dync__kernel *), const dync__kernel *k)
+{
+    begin(k->failed ? NULL : k);
+    dync__code *code = maker(k);
+    begin(NULL);
+    return code;
+}
+
+static dync__code *make_at_levels(dync__code *(*maker)(const dync__kernel *), const dync__kernel *k)
 {
     bool all = for_all_levels() && !k->failed;
     for (int l = 0; all && l < LEVELS; l++) {
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         now.features = levels[l].features;
-        begin(k);
-        dync__code_free(__real_dync__code_new(k));
+        dync__code_free(make(maker, k));
         now.features = 0;
         dync__error_guard_end(&guard);
     }
-    begin(k->failed ? NULL : k);
-    dync__code *code = __real_dync__code_new(k);
-    begin(NULL);
-    return code;
+    return make(maker, k);
+}
+
+dync__code *__wrap_dync__code_new(const dync__kernel *k)
+{
+    return make_at_levels(__real_dync__code_new, k);
+}
+
+dync__code *__wrap_dync__code_sized(const dync__kernel *k)
+{
+    return make_at_levels(__real_dync__code_sized, k);
 }
 
 dync__code *__wrap_dync__code_new_for(const dync__kernel *k, int isa, bool jit)
@@ -210,6 +229,12 @@ dync_status __wrap_dync__inductor_lower(dync__graph *g, const bool *used,
     return status;
 }
 
+/* What no argument reaches runs while a plan is made: never code of another level. */
+dync_status __wrap_dync__kept_run(dync__plan *p)
+{
+    return now.features ? DYNC_OK : __real_dync__kept_run(p);
+}
+
 dync__gt_fn __wrap_dync__gt_code(const dync__target *t, int kind, int type, int flags, int rows,
                                  int vectors)
 {
@@ -217,8 +242,13 @@ dync__gt_fn __wrap_dync__gt_code(const dync__target *t, int kind, int type, int 
      * all there are. */
     if (now.features) return NULL;
     begin(NULL);
-    snprintf(now.name, sizeof now.name, "gemm kind %d type %d flags %d rows %d vectors %d", kind,
-             type, flags, rows, vectors);
+    /* lists of what follows are numbered as they come: their contents tell */
+    int plain = flags & ((1 << DYNC__GT_AFTER) - 1);
+    dync__after after = {0};
+    if (flags != plain) after = dync__gt_after_list(flags, type);
+    snprintf(now.name, sizeof now.name,
+             "gemm kind %d type %d flags %d rows %d vectors %d then %llx", kind, type, plain, rows,
+             vectors, flags == plain ? 0 : (unsigned long long)hash_of(&after, sizeof after, 0));
     return __real_dync__gt_code(t, kind, type, flags, rows, vectors);
 }
 
