@@ -6,7 +6,7 @@ here=$(pwd) out=$build/codegen
 mkdir -p "$out"
 commit=$(git rev-parse --verify --quiet "$ref^{commit}") || { echo "no such revision: $ref"; exit 2; }
 wrapped="cpu_features a_finish a_watch x_finish x_watch code_new code_new_for code_sized inductor_lower gt_code ctile_code cblock_code kept_run"
-quick="unit/test_codegen_levels unit/test_codegen_jit unit/test_fuse unit/test_epilogue unit/test_ops nn/test_conv_plan nn/test_layers models/test_models
+quick="unit/test_codegen_levels unit/test_codegen_jit unit/test_codegen_takes unit/test_codegen_crossed unit/test_fuse unit/test_epilogue unit/test_ops nn/test_conv_plan nn/test_layers models/test_models
        random/test_random_table"
 cores=$(nproc 2>/dev/null || echo 2)
 
