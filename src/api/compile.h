@@ -184,7 +184,7 @@ DYNC_API void dync_compiled_free(dync_compiled *f);
 
 /* dync_call(f, a, 3, list): runs the compiled function. The first call with new guards traces and
  * compiles; later ones run the code. dync_call gives one tensor, dync_call_value whatever the
- * function returns, dync_call0 calls without arguments.
+ * function returns; dync_call(f), or dync_call0, calls without arguments.
  *
  *   args    any values; lists nest
  *   ->      owned by the scope; NULL or none on failure
@@ -193,11 +193,11 @@ DYNC_API void dync_compiled_free(dync_compiled *f);
  *   notes   a call during which an error is recorded returns nothing and caches nothing. In the
  *           steady state a call makes no malloc
  *   thread  any */
-#define dync_call(f, ...) \
-    dync_call_tensor_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_call(...) \
+    dync_call_tensor_at(DYNC_HEAD(__VA_ARGS__), DYNC_VALUES_BEHIND(__VA_ARGS__), DYNC_HERE)
 #define dync_call0(f) dync_call_tensor_at(f, 0, NULL, DYNC_HERE)
-#define dync_call_value(f, ...) \
-    dync_call_values_at(f, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), DYNC_HERE)
+#define dync_call_value(...) \
+    dync_call_values_at(DYNC_HEAD(__VA_ARGS__), DYNC_VALUES_BEHIND(__VA_ARGS__), DYNC_HERE)
 DYNC_API dync_value dync_call_values(dync_compiled *f, int nargs, const dync_value *args);
 DYNC_API dync_value dync_call_values_at(dync_compiled *f, int nargs, const dync_value *args,
                                         dync_loc at);

@@ -179,6 +179,14 @@ typedef struct dync_loc {
 #define DYNC_ONE_OR_MORE(...)                                                                     \
     DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, \
                 N, N, N, N, N, N, N, N, 1, 0)
+/* DYNC_HEAD(f, a, b): f, where that may stand alone; DYNC_ALONE: 1 where it does, else N (of up to
+ * 32 behind it). */
+#define DYNC_HEAD(...) DYNC_HEAD_(__VA_ARGS__, 0)
+#define DYNC_HEAD_(first, ...) first
+#define DYNC_ALONE(...) DYNC_ALONE_(__VA_ARGS__, N)
+#define DYNC_ALONE_(first, ...)                                                                   \
+    DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, \
+                N, N, N, N, N, N, N, N, 1, 0)
 /* DYNC_TAKES_2(ok, other, a, b): ok where there are two arguments, else other. */
 #define DYNC_TAKES_1(k, o, ...)                                                                   \
     DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \

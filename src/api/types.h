@@ -271,6 +271,11 @@ template <class dync_T, size_t n> struct dync_pack {
     (dync_value[]) { DYNC_MAP_V(__VA_ARGS__) }
 #endif
 
+/* DYNC_VALUES_BEHIND(f, a, b): how many, and they; f may stand alone */
+#define DYNC_VALUES_BEHIND(...) DYNC_CAT(DYNC_VALUES_BEHIND_, DYNC_ALONE(__VA_ARGS__))(__VA_ARGS__)
+#define DYNC_VALUES_BEHIND_1(f) 0, NULL
+#define DYNC_VALUES_BEHIND_N(f, ...) DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)
+
 #define DYNC_NONE (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
 /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
 #define DYNC_TRUE dync_v_bool(true)

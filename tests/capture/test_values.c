@@ -129,7 +129,25 @@ TEST(no_arguments_at_all)
 {
     EXPECT_EQ_INT(runs(no_arguments, true, 0, NULL), 1);
     dync_compiled *f = dync_compile(nothing_in);
-    for (int i = 0; i < 3; i++) EXPECT(same(dync_call0(f), nothing_in(), 0));
+    for (int i = 0; i < 3; i++) {
+        EXPECT(same(dync_call0(f), nothing_in(), 0));
+        EXPECT(same(dync_call(f), nothing_in(), 0));
+        EXPECT(same(dync_as_tensor(dync_call_value(f)), nothing_in(), 0));
+    }
+}
+static dync_value last_of(const dync_value *a, int n, void *user)
+{
+    (void)user;
+    return DYNC_V(dync_add(dync_full(dync_shape(2), n), a[n - 1]));
+}
+TEST(as_many_arguments_as_macros_take)
+{
+    dync_compiled *f = dync_compile(last_of);
+    dync_tensor *one = dync_call(f, 5),
+                *all = dync_call(f, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+                                 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
+    EXPECT_NEAR(dync_item(dync_select(one, 0, 1)), 6, 0);
+    EXPECT_NEAR(dync_item(dync_select(all, 0, 1)), 64, 0);
 }
 static dync_value with_module(const dync_value *a, int n, void *user)
 {
