@@ -16,12 +16,12 @@
 typedef struct op_row {
     const char *name, *cls, *schema;
     int nout;
-    const char *flags, *doc;
+    const char *grad, *flags, *doc;
 } op_row;
 static const op_row rows[] = {
 #define ROW(name, cls, schema, nout, infer, expr, lower, grad, decompose, fx, flags, inplace_of, \
             doc)                                                                                 \
-    {#name, #cls, schema, nout, #flags, doc},
+    {#name, #cls, schema, nout, #grad, #flags, doc},
     DYNC__OPS(ROW)
 #undef ROW
 };
@@ -345,6 +345,29 @@ static void print_api(const op_row *row)
     put(")\n");
 }
 
+static bool is_first_of_rule(int i)
+{
+    for (int k = 0; k < i; k++)
+        if (!strcmp(rows[k].grad, rows[i].grad)) return false;
+    return strcmp(rows[i].grad, "none") != 0;
+}
+
+/* For an assembler's .irp: api/link.h. */
+static void print_rules(void)
+{
+    put("/* The gradient rules that rows name (api/link.h). */\n#define DYNC__RULE_NAMES");
+    int column = 99;
+    const char *comma = "";
+    for (int i = 0; i < (int)N_ROWS; i++) {
+        if (!is_first_of_rule(i)) continue;
+        if (column + (int)strlen(rows[i].grad) > 92)
+            column = put("%s \\\n    \"", *comma ? "\"" : "") - 3;
+        column += put("%s%s", comma, rows[i].grad);
+        comma = ",";
+    }
+    put("\"\n");
+}
+
 /* The operators' numbers, then one function a signature: it packs the arguments of whichever
  * operator it is told. */
 static void print_numbers(void)
@@ -363,6 +386,7 @@ static void print_numbers(void)
         "    int number;\n} dync__row;\n");
     for (int i = 0; i < (int)N_ROWS; i++)
         put("DYNC__ROW_LINKAGE const dync__row DYNC__OP_%s_row;\n", rows[i].name);
+    print_rules();
 }
 
 static void print_packer_heads(void)

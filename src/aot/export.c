@@ -199,8 +199,8 @@ static bool dync__export_is_loss(const dync__graph *g)
            numel == 1;
 }
 
-DYNC_API dync_status dync_aot_export(dync_graph *handle, const dync_value *inputs, int n,
-                                     bool joint, dync_graph **out)
+DYNC_API dync_status(dync_aot_export)(dync_graph *handle, const dync_value *inputs, int n,
+                                      bool joint, dync_graph **out)
 {
     if (out) *out = NULL;
     dync__graph *graph = dync__graph_open(handle, "dync_aot_export");

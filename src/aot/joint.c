@@ -40,6 +40,7 @@ DYNC__OFTEN DYNC__FN int dync__arg_count_tensors(const dync__arg *a)
 DYNC__FN bool dync__aot_wants_grad(const dync__graph *g, const dync_value *examples)
 {
     int k = 0;
+    if (!dync__grad_rules_linked()) return false; /* nothing can ask for them */
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         if (n->kind == DYNC__N_GET_ATTR && n->value && dync__tensor_requires_grad(n->value))

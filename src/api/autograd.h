@@ -13,10 +13,10 @@
  *   thread    any: threads that share a leaf add to its gradient one after the other */
 DYNC_API dync_status dync_backward(dync_tensor *loss);
 DYNC_API dync_status dync_backward_at(dync_tensor *loss, dync_loc at);
-#define dync_backward(...) DYNC_AT(dync_backward, __VA_ARGS__)
+#define dync_backward(...) DYNC__DIFFERENTIATES(DYNC_AT(dync_backward, __VA_ARGS__))
 DYNC_API dync_status dync_backward_with(dync_tensor *out, dync_tensor *grad_out);
 DYNC_API dync_status dync_backward_with_at(dync_tensor *out, dync_tensor *grad_out, dync_loc at);
-#define dync_backward_with(...) DYNC_AT(dync_backward_with, __VA_ARGS__)
+#define dync_backward_with(...) DYNC__DIFFERENTIATES(DYNC_AT(dync_backward_with, __VA_ARGS__))
 
 /* retain_graph: the history survives. create_graph: the gradients have a history of their own (and
  * the other's survives). allow_unused: an input that does not matter has gradient none instead of
@@ -34,7 +34,7 @@ DYNC_API dync_status dync_backward_opt(dync_value outputs, dync_value grad_outpu
                                        dync_grad_options options);
 DYNC_API dync_status dync_backward_opt_at(dync_value outputs, dync_value grad_outputs_or_none,
                                           dync_grad_options options, dync_loc at);
-#define dync_backward_opt(...) DYNC_AT(dync_backward_opt, __VA_ARGS__)
+#define dync_backward_opt(...) DYNC__DIFFERENTIATES(DYNC_AT(dync_backward_opt, __VA_ARGS__))
 
 /* dync_gradients: gradients of outputs with respect to inputs; .grad stays untouched.
  * torch.autograd.grad.
@@ -47,7 +47,7 @@ DYNC_API dync_value dync_gradients(dync_value outputs, dync_value inputs,
 DYNC_API dync_value dync_gradients_at(dync_value outputs, dync_value inputs,
                                       dync_value grad_outputs_or_none, dync_grad_options options,
                                       dync_loc at);
-#define dync_gradients(...) DYNC_AT(dync_gradients, __VA_ARGS__)
+#define dync_gradients(...) DYNC__DIFFERENTIATES(DYNC_AT(dync_gradients, __VA_ARGS__))
 
 /* dync_grad: the gradient accumulated in a leaf.
  *   ->      borrowed from t until its next dync_set_grad; NULL where there is none, which is no
@@ -77,7 +77,7 @@ DYNC_API bool dync_has_grad_fn(const dync_tensor *t);
  *   thread  any */
 DYNC_API dync_value dync_grad_fn_call(dync_tensor *out, dync_value grads);
 DYNC_API dync_value dync_grad_fn_call_at(dync_tensor *out, dync_value grads, dync_loc at);
-#define dync_grad_fn_call(...) DYNC_AT(dync_grad_fn_call, __VA_ARGS__)
+#define dync_grad_fn_call(...) DYNC__DIFFERENTIATES(DYNC_AT(dync_grad_fn_call, __VA_ARGS__))
 
 typedef dync_tensor *(*dync_hook)(dync_tensor *grad, void *user);
 /* dync_grad_fn_hook: hooks of the node that made `out`. Each runs once when the node does: pre sees

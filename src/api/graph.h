@@ -313,6 +313,7 @@ DYNC_API dync_status dync_graph_split(dync_graph *graph,
  *   thread  any */
 DYNC_API dync_status dync_aot_export(dync_graph *graph, const dync_value *inputs, int n, bool joint,
                                      dync_graph **out);
+#define dync_aot_export(...) DYNC__DIFFERENTIATES(dync_aot_export(__VA_ARGS__))
 
 /* dync_graph_seq_table: which forward node each backward node belongs to: "SeqNr|OrigAten|SrcFn",
  * then one line a node: the autograd sequence number counted from the first node's, the operator as

@@ -3,39 +3,55 @@
  * A linker keeps what either of two functions reaches, never what only both do. What compiled code
  * has for gradients (a tenth of compiling) is for programs that compile and have a tensor that
  * requires a gradient: dync_compile defines a weak name, dync__compiles_link, in the user's file,
- * and the tape, where a program has it, calls that if it is defined. Where linkers do not know
- * sections and weak names, every program that compiles links it.
+ * and the tape, where a program has it, calls that if it is defined. The rule of an operator's
+ * gradient is for programs that call the operator and start a backward: dync_backward and its kin
+ * define a weak name for each rule in the user's file, dync__link_g_add and others, and the
+ * operator's rule calls that if it is defined. Where linkers do not know sections and weak names,
+ * every program links all of it.
  *   thread   any */
-#if defined(DYNC_SMALL)
-DYNC_API void dync__compile_gradients(void);
-#if defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && !defined(DYNC_STATIC) && \
-    (__SIZEOF_POINTER__ == 8 || __SIZEOF_POINTER__ == 4)
+#if defined(DYNC_SMALL) && defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && \
+    !defined(DYNC_STATIC) && (__SIZEOF_POINTER__ == 8 || __SIZEOF_POINTER__ == 4)
 #define DYNC__LINKS_BY_USE 1
 #if defined(__PIC__)
-#define DYNC__LINK_SECTION ".data.rel.ro.dync__compiles_link,\"aw\""
+#define DYNC__LINK_SECTION(name) ".data.rel.ro." name ",\"aw\""
 #else
-#define DYNC__LINK_SECTION ".rodata.dync__compiles_link,\"a\""
+#define DYNC__LINK_SECTION(name) ".rodata." name ",\"a\""
 #endif
 #if __SIZEOF_POINTER__ == 8
-#define DYNC__LINK_WORD ".quad"
+#define DYNC__LINK_ALIGN ".balign 8\n"
+#define DYNC__LINK_WORD ".quad "
 #else
-#define DYNC__LINK_WORD ".long"
+#define DYNC__LINK_ALIGN ".balign 4\n"
+#define DYNC__LINK_WORD ".long "
 #endif
+/* clang-format off */
+/* A weak name for a word that holds an address. */
+#define DYNC__LINK(name, address)                                                         \
+    ".pushsection " DYNC__LINK_SECTION(name) ",%progbits\n" DYNC__LINK_ALIGN              \
+    ".weak " name "\n.type " name ",%object\n"                                            \
+    "" name ": " DYNC__LINK_WORD address "\n"                                             \
+    ".size " name ",.-" name "\n.popsection\n"
 /* once in a file, however often it is inlined */
-#define DYNC__COMPILES()                                                         \
-    __asm__(".ifndef dync__compiles_link\n"                                      \
-            ".pushsection " DYNC__LINK_SECTION ",%progbits\n"                    \
-            ".balign 8\n"                                                        \
-            ".weak dync__compiles_link\n"                                        \
-            ".type dync__compiles_link,%object\n"                                \
-            "dync__compiles_link: " DYNC__LINK_WORD " dync__compile_gradients\n" \
-            ".size dync__compiles_link,.-dync__compiles_link\n"                  \
-            ".popsection\n"                                                      \
-            ".endif")
+#define DYNC__COMPILES()                                                                  \
+    __asm__(".ifndef dync__compiles_link\n"                                               \
+            DYNC__LINK("dync__compiles_link", "dync__compile_gradients") ".endif")
+#define DYNC__LINK_RULES()                                                                \
+    __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
+            DYNC__LINK("dync__link_\\r", "dync__rule_at_\\r") ".endr\n.endif")
+/* clang-format on */
+#if !defined(DYNC_NO_AUTOGRAD)
+DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
+#define DYNC__DIFFERENTIATES(call) (dync__differentiates(), call)
+#endif
 #else
 #define DYNC__LINKS_BY_USE 0
 #define DYNC__COMPILES() dync__compile_gradients()
 #endif
+#if !defined(DYNC__DIFFERENTIATES)
+#define DYNC__DIFFERENTIATES(call) call
+#endif
+#if defined(DYNC_SMALL)
+DYNC_API void dync__compile_gradients(void);
 
 /* A small program that names no backend links no other than inductor, one that has no text of
  * options not what reads them, and one that compiles whole graphs only not what follows calls with

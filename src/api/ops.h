@@ -414,6 +414,24 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_set__row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_cond_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_scan_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_while_loop_row;
+/* The gradient rules that rows name (api/link.h). */
+#define DYNC__RULE_NAMES \
+    "g_add,g_atan2,g_div,g_fmod,g_maximum,g_minimum,g_mul,g_pow,g_remainder,g_sub,g_addcdiv" \
+    ",g_addcmul,g_clamp,g_lerp,g_masked_fill,g_where,g_abs,g_acos,g_acosh,g_asin,g_asinh" \
+    ",g_atan,g_atanh,g_zero,g_cos,g_cosh,g_elu,g_erf,g_erfc,g_exp,g_exp2,g_expm1,g_frac" \
+    ",g_gelu,g_gelu_tanh,g_hardtanh,g_leaky_relu,g_log,g_log10,g_log1p,g_log2,g_logsigmoid" \
+    ",g_mish,g_neg,g_reciprocal,g_relu,g_rsqrt,g_sigmoid,g_silu,g_sin,g_sinh,g_softplus" \
+    ",g_sqrt,g_square,g_tan,g_tanh,g_copy,g_amax,g_cumsum,g_log_softmax,g_logsumexp,g_max" \
+    ",g_max_dim,g_mean,g_prod,g_softmax,g_std,g_sum,g_var,g_addmm,g_bmm,g_dot,g_mm,g_mv" \
+    ",g_logaddexp,g_xlogy,g_avg_pool2d,g_avg_pool2d_backward,g_native_batch_norm" \
+    ",g_convolution,g_convolution_backward,g_embedding,g_native_layer_norm,g_max_pool2d" \
+    ",g_max_pool2d_backward,g_flash_attention,g_rnn_layer,g_threshold_backward,g_celu" \
+    ",g_hardsigmoid,g_hardswish,g_selu,g_binary_cross_entropy,g_im2col,g_alias,g_as_strided" \
+    ",g_diagonal,g_expand,g_permute,g_select,g_slice,g_squeeze,g_t,g_transpose,g_unsqueeze" \
+    ",g_view,g_as_strided_scatter,g_cat,g_diagonal_backward,g_flip,g_gather,g_index_add" \
+    ",g_index_select,g_scatter,g_scatter_add,g_select_backward,g_slice_backward,g_sort" \
+    ",g_to_device,g_to_dtype,g_topk,g_tril,g_triu,g_custom_gradient,g_hooked,g_cond,g_scan" \
+    ",g_while_loop"
 DYNC_API dync_tensor *dync__op_1VV(const dync__row *op, dync_value x0, dync_value x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTTV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_value x3, dync_loc at);

@@ -255,7 +255,7 @@ static dync_status dync__grad_backward_one(dync_tensor *out, dync_value grad)
         dync__open(out);
         return dync__grad_failed();
     }
-    return dync_backward_opt(dync_v_tensor(out), grad, options);
+    return (dync_backward_opt)(dync_v_tensor(out), grad, options);
 }
 
 DYNC_API dync_status(dync_backward)(dync_tensor *loss)

@@ -237,8 +237,9 @@ static bool dync__try_both_sides(const dync_autograd_function *fn, int nargs,
         out[n_out++] = v;
     }
     if (n_wanted && n_out)
-        (void)dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n_wanted, wanted),
-                             dync_tuple_of(n_out, seed), (dync_grad_options){.allow_unused = true});
+        (void)(dync_gradients)(dync_tuple_of(n_out, out), dync_tuple_of(n_wanted, wanted),
+                               dync_tuple_of(n_out, seed),
+                               (dync_grad_options){.allow_unused = true});
     return dync_error() == DYNC_OK;
 }
 

@@ -19,8 +19,9 @@ DYNC__LEAN
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3)  \
+    DYNC__RULE_AT(rule)                                    \
     DYNC__DATA const dync__grad_rule dync__rule_##rule = { \
-        dync__##rule, n_diff, {keep0, keep1, keep2, keep3}, NULL};
+        DYNC__RULE_FN(rule), n_diff, {keep0, keep1, keep2, keep3}, NULL};
 DYNC__GRAD_RULES(DYNC__X)
 #undef DYNC__X
 

@@ -165,8 +165,21 @@
     (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | \
      DYNC__GO(2) | DYNC__GO(3))
 
+#if DYNC__LINKS_BY_USE
+/* What the user's words point to (api/link.h), and those words. */
+#define DYNC__RULE_FN(rule) &dync__link_##rule
+#define DYNC__RULE_LINKED(rule)                                                \
+    extern const dync__grad_fn *const dync__link_##rule __attribute__((weak)); \
+    DYNC__ROW_LINKAGE const dync__grad_fn dync__rule_at_##rule;
+#define DYNC__RULE_AT(rule) DYNC__KEPT const dync__grad_fn dync__rule_at_##rule = dync__##rule;
+#else
+#define DYNC__RULE_FN(rule) dync__##rule
+#define DYNC__RULE_LINKED(rule)
+#define DYNC__RULE_AT(rule)
+#endif
 #define DYNC__X(rule, ...)                           \
     DYNC__FN dync_status dync__##rule(dync__grad *); \
+    DYNC__RULE_LINKED(rule)                          \
     DYNC__DATA_DECL const dync__grad_rule dync__rule_##rule;
 DYNC__GRAD_RULES(DYNC__X)
 DYNC__CONTROL_RULES(DYNC__X)

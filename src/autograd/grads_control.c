@@ -10,7 +10,8 @@ DYNC__FN dync_status dync__g_scan(dync__grad *g) { return dync__control_inside.r
 DYNC__FN dync_status dync__g_while_loop(dync__grad *g) { return dync__control_inside.rule(g); }
 
 #define DYNC__X(rule, n_diff, keep0, keep1, keep2, keep3)  \
+    DYNC__RULE_AT(rule)                                    \
     DYNC__DATA const dync__grad_rule dync__rule_##rule = { \
-        dync__##rule, n_diff, {keep0, keep1, keep2, keep3}, &dync__control_inside};
+        DYNC__RULE_FN(rule), n_diff, {keep0, keep1, keep2, keep3}, &dync__control_inside};
 DYNC__CONTROL_RULES(DYNC__X)
 #undef DYNC__X

@@ -253,8 +253,8 @@ static dync_status dync__g_plain(dync__grad *g, int n_tensors)
     }
     if (!n_out) return DYNC_OK;
     dync_grad_options options = {.create_graph = graph, .allow_unused = true};
-    dync_value grads = dync_gradients(dync_tuple_of(n_out, out), dync_tuple_of(n, in),
-                                      dync_tuple_of(n_out, given), options);
+    dync_value grads = (dync_gradients)(dync_tuple_of(n_out, out), dync_tuple_of(n, in),
+                                        dync_tuple_of(n_out, given), options);
     for (int i = 0; i < n; i++) {
         dync_tensor *t = dync__g_item(grads, i);
         if (t) DYNC__TRY(dync__ga_set(g, place[i], t));

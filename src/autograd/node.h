@@ -227,7 +227,11 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);
 
 /* grads.c */
 typedef struct dync__grad_rule {
+#if DYNC__LINKS_BY_USE
+    const dync__grad_fn *const *at; /* a weak name: NULL where no backward was linked */
+#else
     dync__grad_fn fn;
+#endif
     /* outputs that have a gradient: the first n_diff, where they are floating */
     int n_diff;
     /* what the gradient of argument 0, 1, 2, later ones needs: DYNC__KEEP_ARG(position) |
@@ -245,6 +249,10 @@ typedef struct dync__grad_inside {
     dync_status (*record)(dync__opcall *, dync_status (*record)(dync__opcall *));
 } dync__grad_inside;
 DYNC__DATA_DECL const dync__grad_inside dync__control_inside;
+/* Were rules linked (api/link.h)? Without them no gradient can be asked for. */
+DYNC__FN bool dync__grad_rules_linked(void);
+/* recursion: the tape runs rules, which call operators */
+DYNC__FN dync_status dync__grad_rule_run(const dync__grad_rule *, dync__grad *);
 #define DYNC__KEEP_ARG(i) (1u << (i))
 #define DYNC__KEEP_OUT(i) (1u << (DYNC__MAX_ARGS + (i)))
 /* recursion: the tape runs rules, which ask it for their arguments; NULL: none */

@@ -40,3 +40,21 @@ DYNC__COLD
         DYNC__OP_##name};
 DYNC__OPS(DYNC__X)
 #undef DYNC__X
+
+/* ---- rules that a program links by use (api/link.h) ------------------------------------------ */
+
+#if DYNC__LINKS_BY_USE
+DYNC__FN bool dync__grad_rules_linked(void) { return &dync__link_g_add != NULL; }
+DYNC__FN dync_status dync__grad_rule_run(const dync__grad_rule *rule, dync__grad *g)
+{
+    if (rule->at) return (**rule->at)(g);
+    return dync__fail(DYNC_ERR_BACKEND, "the rules of gradients were not linked: no file of this "
+                                        "program calls dync_backward or dync_gradients by name");
+}
+#else
+DYNC__FN bool dync__grad_rules_linked(void) { return true; }
+DYNC__FN dync_status dync__grad_rule_run(const dync__grad_rule *rule, dync__grad *g)
+{
+    return rule->fn(g);
+}
+#endif

@@ -170,7 +170,7 @@ static dync_status dync__opnode_run(void *state, int n_out, dync__tensor *const 
     if (!g.grad_in) return DYNC_ERR_MEMORY;
     dync_loc at = dync__tls.at;
     dync__tls.at = save->call.at;
-    dync_status status = save->rule->fn(&g);
+    dync_status status = dync__grad_rule_run(save->rule, &g);
     dync__tls.at = at;
     return status == DYNC_OK ? dync__opnode_collect(&g, grad_in) : status;
 }

@@ -31,7 +31,7 @@ static dync_status dync__effects_backward(const dync__effect *e, int n, dync__te
         opt.retain_graph |= e[i].id != 0;
     }
     dync_status status =
-        ok ? dync_backward_opt(x, grad, opt)
+        ok ? (dync_backward_opt)(x, grad, opt)
            : dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its tensor");
     dync__grad_off(off);
     dync_scope_end(&scope);

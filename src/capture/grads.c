@@ -28,7 +28,7 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
     dync_value o = dync__real_value(t, outputs), g = dync__real_value(t, grads);
     dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *status = dync_backward_opt(o, g, opt);
+    *status = (dync_backward_opt)(o, g, opt);
     dync__trace_pause_end(t, pause);
     return true;
 }
@@ -216,7 +216,7 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
                g = dync__real_value(t, grads);
     dync__script_may_write(t);
     dync__trace_pause pause = dync__trace_pause_begin(t);
-    *result = dync_gradients(o, i, g, opt);
+    *result = (dync_gradients)(o, i, g, opt);
     dync__trace_pause_end(t, pause);
     return true;
 }

@@ -97,7 +97,7 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
                g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
     *status = dync__effect_hooks(t);
-    if (*status == DYNC_OK) *status = dync_backward_opt(o, g, opt);
+    if (*status == DYNC_OK) *status = (dync_backward_opt)(o, g, opt);
     dync__taped_end(t, walk);
     return true;
 }
@@ -124,7 +124,7 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
                i = dync__value_map(inputs, dync__taped_fake, t);
     dync_value g = dync__value_map(grads, dync__taped_fake, t);
     dync__taped_walk walk = dync__taped_begin(t, opt);
-    dync_value r = dync__effect_hooks(t) == DYNC_OK ? dync_gradients(o, i, g, opt) : DYNC_NONE;
+    dync_value r = dync__effect_hooks(t) == DYNC_OK ? (dync_gradients)(o, i, g, opt) : DYNC_NONE;
     dync__taped_end(t, walk);
     if (dync__taped_given(t, i, r) != DYNC_OK) return DYNC_NONE;
     return dync__value_map(r, dync__taped_result, t);

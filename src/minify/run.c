@@ -123,7 +123,7 @@ static dync_status dync__run_backward(const dync__run_items *results)
                                        dync_v_float(1.0 / n_tensors));
         loss = loss ? (dync_add)(dync_v_tensor(loss), dync_v_tensor(mean)) : mean;
     }
-    return loss ? dync_backward(loss) : dync_error();
+    return loss ? (dync_backward)(loss) : dync_error();
 }
 
 /* Behind the results: the gradient of each input tensor (NONE where there is none), then the

@@ -39,7 +39,7 @@ links_by_use() {
     flags="$WARN -DDYNC_SMALL -I. -ffunction-sections -fdata-sections" parts=$here/link bad=0
     user=$(echo "$flags" | sed 's/-O0/-Os/')
     $CC $flags -DDYNC_IMPLEMENTATION -include dync.h -c -x c /dev/null -o "$out/link_library.o" || return 1
-    for p in compiles trains both; do $CC $user -c $parts/$p.c -o "$out/link_$p.o" || return 1; done
+    for p in compiles trains both rules; do $CC $user -c $parts/$p.c -o "$out/link_$p.o" || return 1; done
     $CC $user -DUNNAMED -c $parts/compiles.c -o "$out/link_unnamed.o" || return 1
     link_of() {   # name tables defines objects...
         exe=$1 want=$2 with=$3 objects=; shift 3
@@ -48,8 +48,13 @@ links_by_use() {
         "$out/link_$exe" || { echo "$exe: exit status $?"; return 1; }
         got=$(nm "$out/link_$exe" | grep -c 'dync__trace_grads\|dync__aot_gradients_all')
         [ "$got" = "$want" ] || { echo "$exe: $got tables of gradients, expected $want"; return 1; }
+        got=$(nm "$out/link_$exe" | grep -c ' dync__g_mul$')
+        case $with in *TRAINS*) want=1 ;; *) want=0 ;; esac
+        [ "$got" = "$want" ] || { echo "$exe: $got rules of mul, expected $want"; return 1; }
     }
+    link_of compiles 0 -DWITH_COMPILES compiles library || bad=1
     link_of trains 0 -DWITH_TRAINS trains library || bad=1
+    link_of rules 2 -DWITH_RULES rules compiles library || bad=1
     link_of both 2 "-DWITH_COMPILES -DWITH_TRAINS" compiles trains both library || bad=1
     link_of library_first 2 "-DWITH_COMPILES -DWITH_TRAINS" library both trains compiles || bad=1
     link_of unnamed 0 "-DWITH_COMPILES -DWITH_TRAINS -DUNNAMED" library unnamed trains both || bad=1

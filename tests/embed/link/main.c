@@ -29,6 +29,10 @@ int main(void)
 #if defined(WITH_TRAINS)
     if (trains()) return 4;
 #endif
+#if defined(WITH_RULES)
+    int rule = rules();
+    if (rule) return 40 + rule;
+#endif
     dync_shutdown();
     return dync_error() != DYNC_OK ? 5 : 0;
 }

@@ -1,5 +1,5 @@
 /* A program in parts: what compiles, what has gradients, and main, in files of their own
- * (links_by_use of ../run.sh). WITH_COMPILES and WITH_TRAINS say which of them a program has. */
+ * (links_by_use of ../run.sh). WITH_COMPILES, WITH_TRAINS, WITH_RULES: which a program has. */
 #ifndef PARTS_H
 #define PARTS_H
 #include "dync.h"
@@ -13,6 +13,8 @@ dync_compiled *compiled_whole(function *f);
 int compiles(void);
 /* trains.c */
 int trains(void);
+/* rules.c */
+int rules(void);
 /* both.c */
 int before(void);
 int after(void);
