@@ -76,15 +76,29 @@ static bool dync__lower_is_free(const dync__lowerer *w, const dync__node *n, boo
     return follows;
 }
 
+/* Does output k leave the plan? Outputs of several do through their getitem nodes: what none of
+ * these takes is a temporary that nobody reads. */
+static bool dync__lower_leaves(const dync__lowerer *w, const dync__node *n, int k)
+{
+    bool leaves = n->kind != DYNC__N_PLACEHOLDER && w->leaves[n->index];
+    for (int i = n->index + 1; n->nout > 1 && i < w->g->node.n && !leaves; i++) {
+        const dync__node *item = w->g->node.at[i];
+        leaves = w->leaves[i] && item->op == DYNC__NODE_GETITEM && item->args[0].as.node == n &&
+                 item->args[1].as.i == k;
+    }
+    return leaves;
+}
+
 /* One slot per output of the node. Inputs are addressed from their first element, so their own
  * offset (bias) is taken off their layout and those of their views. */
-static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool leaves)
+static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n)
 {
     int i = n->index;
     w->value[i] = dync__arena_alloc(&w->arena, (size_t)(n->nout + 1) * sizeof **w->value);
     if (!w->value[i]) return DYNC_ERR_MEMORY;
     dync__info free;
-    bool is_free = n->kind != DYNC__N_PLACEHOLDER && dync__lower_is_free(w, n, leaves);
+    bool is_free = n->kind != DYNC__N_PLACEHOLDER &&
+                   dync__lower_is_free(w, n, dync__lower_leaves(w, n, 0));
     if (is_free) {
         free = n->info[0];
         DYNC__TRY(dync__layout_contiguous(&free.lay, 4, n->info[0].lay.shape));
@@ -92,7 +106,7 @@ static dync_status dync__lower_slots(dync__lowerer *w, const dync__node *n, bool
     for (int k = 0; k < n->nout; k++) {
         const dync__info *info = is_free ? &free : &n->info[k];
         int kind = n->kind == DYNC__N_PLACEHOLDER ? DYNC__SLOT_INPUT
-                   : leaves                       ? DYNC__SLOT_OUTPUT
+                   : dync__lower_leaves(w, n, k)  ? DYNC__SLOT_OUTPUT
                                                   : DYNC__SLOT_TEMP;
         int slot = dync__pb_slot(&w->pb, kind, info->dtype,
                                  kind == DYNC__SLOT_INPUT ? -1 : dync__lower_span(&info->lay),
@@ -133,7 +147,7 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync__node *n)
     return dync__lower_fake(w, i, &n->args[0].as.node->info[k]);
 }
 
-static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool leaves)
+static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n)
 {
     dync__arg args[DYNC__MAX_ARGS];
     int n_in = 0, room = 1;
@@ -142,7 +156,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n, bool 
     if (!in) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__lower_args(w, n->nargs, n->args, args, in, &n_in));
     bool placed = w->place[n->index] >= 0;
-    if (!placed) DYNC__TRY(dync__lower_slots(w, n, leaves));
+    if (!placed) DYNC__TRY(dync__lower_slots(w, n));
     dync__opcall c;
     memset(&c, 0, sizeof c);
     c.row = dync__op_info(n->op);
@@ -173,14 +187,8 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
 {
     for (int i = 0; i < w->g->node.n; i++) {
         dync__node *n = w->g->node.at[i];
-        bool leaves = w->leaves[i];
-        /* outputs of several leave through their getitem nodes */
-        for (int k = i + 1; n->nout > 1 && k < w->g->node.n; k++)
-            if (w->leaves[k] && w->g->node.at[k]->op == DYNC__NODE_GETITEM &&
-                w->g->node.at[k]->args[0].as.node == n)
-                leaves = true;
         if (n->kind == DYNC__N_PLACEHOLDER)
-            DYNC__TRY(dync__lower_slots(w, n, false));
+            DYNC__TRY(dync__lower_slots(w, n));
         else if (n->kind == DYNC__N_OUTPUT)
             break;
         else if (n->op == DYNC__NODE_GETITEM)
@@ -190,7 +198,7 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
         else if (dync__node_viewed(n))
             DYNC__TRY(dync__lower_view(w, n));
         else
-            DYNC__TRY(dync__lower_call(w, n, leaves));
+            DYNC__TRY(dync__lower_call(w, n));
         DYNC__TRY(dync__lower_write_over(w, i));
     }
     return DYNC_OK;

@@ -48,7 +48,7 @@ static void dync__cconv_rounds(const dync__cconv_text *t, int depth)
     bool any = false, clips = dync__cconv_clips(t);
     for (int64_t v = 0; v < t->kw; v++) any = any || dync__cconv_column(t, v);
     if (!any) {
-        dync__str_addf(t->s, "%*s(void)x, (void)w;\n", 4 * depth, "");
+        dync__str_addf(t->s, "%*s(void)x, (void)w%s;\n", 4 * depth, "", t->pool ? ", (void)q" : "");
         if (dync__cconv_has_rows(t)) dync__str_addf(t->s, "%*s(void)p;\n", 4 * depth, "");
         if (clips) dync__str_addf(t->s, "%*s(void)u0, (void)u1;\n", 4 * depth, "");
         return;
@@ -246,6 +246,9 @@ static void dync__cconv_block_text(const dync__cconv_text *t, int depth)
     dync__str_addf(t->s, ";\n%*sfor (int h = 0; h < %lld; h++) {\n%*sconst int r = i * %lld + h;\n",
                    4 * depth, "", (long long)t->pool->kernel[0], 4 * depth + 4, "",
                    (long long)t->pool->stride[0]);
+    /* of a picture of one row or column nothing depends on the place */
+    if (!dync__cconv_has_rows(t)) dync__str_addf(t->s, "%*s(void)r;\n", 4 * depth + 4, "");
+    if (t->x.lay.shape[3] == 1) dync__str_addf(t->s, "%*s(void)q;\n", 4 * depth + 4, "");
     dync__cconv_rows(t, depth + 1);
     dync__cconv_row(t, depth + 1);
     dync__cconv_line(t, depth);

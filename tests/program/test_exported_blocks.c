@@ -60,6 +60,54 @@ static const char checked[] = "-std=c99 -O1 -fsanitize=address,undefined -fno-sa
 
 TEST(random_layers) { check(12, "", checked); }
 TEST(random_layers_plain) { check(4, "unroll,epilogue,convs", "-std=c99 -O0"); }
+/* Pictures of one row and of one column, pooled: names that nothing reads are warnings. */
+static dync_tensor *w_thin;
+static int thin_rows;
+static dync_tensor *thin(dync_tensor *x)
+{
+    dync_dims pool = thin_rows ? dync_shape(1, 2) : dync_shape(2, 1);
+    x = dync_conv2d(x, w_thin, NULL, dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), 3);
+    return dync_max_pool2d(x, pool, pool, dync_shape(0, 0), dync_shape(1, 1), false);
+}
+TEST(pictures_of_one_row)
+{
+    bool ok = true;
+    open_folder("thin");
+    for (thin_rows = 0; thin_rows < 2; thin_rows++) {
+        int high = thin_rows ? 1 : 7, wide = thin_rows ? 7 : 1;
+        w_thin = dync_randn(dync_shape(6, 1, thin_rows ? 1 : 2, thin_rows ? 2 : 1));
+        dync_program *p = dync_export(thin, dync_randn(dync_shape(2, 3, high, wide)));
+        ok = save(p, "thin") && ok;
+        dync_program_free(p);
+        ok = EXPECT(in_folder("$cc -std=c99 -O0 -DTHIN_MAIN thin.c -lm -o run && ./run")) && ok;
+        ok = EXPECT(in_folder(
+                 "$cc -std=c99 -DDYNC_VECTOR=0 -DTHIN_MAIN thin.c -lm -o run && ./run")) &&
+             ok;
+    }
+    if (ok) close_folder();
+}
+
+/* Pooling that is the result: in the convolution's loops, without indices that nobody reads. */
+static dync_tensor *w_pooled;
+static dync_tensor *pooled(dync_tensor *x)
+{
+    x = dync_conv2d(x, w_pooled, NULL, dync_shape(1, 1), dync_shape(0, 0), dync_shape(1, 1), 1);
+    return dync_max_pool2d(x, dync_shape(2, 2), dync_shape(2, 2), dync_shape(0, 0),
+                           dync_shape(1, 1), false);
+}
+TEST(pooling_as_the_result)
+{
+    open_folder("pooled");
+    w_pooled = dync_randn(dync_shape(6, 3, 3, 3));
+    dync_program *p = dync_export(pooled, dync_randn(dync_shape(2, 3, 10, 10)));
+    bool ok = save(p, "pooled");
+    dync_program_free(p);
+    ok = EXPECT(in_folder("grep -q 'define POOLED_ARENA_BYTES 0$' pooled.h && ! grep int64 pooled.c"
+                          " && $cc -O1 -DPOOLED_MAIN pooled.c -lm -o run && ./run")) &&
+         ok;
+    if (ok) close_folder();
+}
+
 TEST_LONG(many_random_layers)
 {
     check(test_share(150), "", checked);
