@@ -73,15 +73,21 @@ DYNC__FN bool dync__aot_is_view(const dync__node *n)
     return n->op >= 0 && dync__op_info(n->op)->cls == DYNC__VIEW;
 }
 
-/* The size of a node's value, 0 where it is unknown or a list. Symbolic sizes count as their
- * hints, the sizes seen at the first call. Computed as a double and capped at 1e15: no overflow. */
-DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
+/* Computed as a double and capped at 1e15: no overflow. */
+static int64_t dync__aot_bytes_by(const dync__node *n, int64_t (*number)(int64_t))
 {
     if (!n->has_info || n->nout != 1) return 0;
     double bytes = (double)dync__dtype_info(n->info[0].dtype)->bytes;
-    for (int d = 0; d < n->info[0].lay.ndim; d++)
-        bytes *= (double)dync__sz_hint(n->info[0].lay.shape[d]);
+    for (int d = 0; d < n->info[0].lay.ndim; d++) bytes *= (double)number(n->info[0].lay.shape[d]);
     return bytes > 1e15 ? (int64_t)1000000000000000 : (int64_t)bytes;
+}
+DYNC__FN int64_t dync__aot_bytes(const dync__node *n)
+{
+    return dync__aot_bytes_by(n, dync__sz_hint);
+}
+DYNC__FN int64_t dync__aot_weighed(const dync__node *n)
+{
+    return dync__aot_bytes_by(n, dync__sz_usual);
 }
 
 /* May backward compute the value again? Random operators would draw other numbers, and a write
@@ -135,7 +141,7 @@ static bool dync__part_used_plainly(dync__mincut_state *m, int node)
 
 static void dync__part_input_bytes(void *user, dync__arg *a)
 {
-    *(int64_t *)user += dync__aot_bytes(a->as.node);
+    *(int64_t *)user += dync__aot_weighed(a->as.node);
 }
 
 /* A reduction computed again adds in another order where its loop is cut otherwise: its last bits
@@ -177,7 +183,7 @@ DYNC__FN bool dync__part_should_ban(dync__mincut_state *m, int i)
     if (!m->rules.reductions) return false;
     int64_t in = 0;
     dync__node_each_input(n, dync__part_input_bytes, &in);
-    return dync__aot_bytes(n) * 4 < in;
+    return dync__aot_weighed(n) * 4 < in;
 }
 
 /* Views cost nothing to make again and are never banned; nor is what the memory budget has
@@ -207,7 +213,7 @@ DYNC__FN int64_t dync__part_weight(const dync__mincut_state *m, int i)
 {
     dync__node *n = m->c->joint->node.at[i];
     if (n->nout != 1 || !n->has_info) return DYNC__FLOW_INFINITE;
-    double w = (double)dync__aot_bytes(n);
+    double w = (double)dync__aot_weighed(n);
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
     w = floor(w);
     if (!dync__part_materialized(m->c, i)) w *= 2;

@@ -80,7 +80,7 @@ static double dync__part_activations(const dync__mincut_state *m)
     double bytes = 0;
     for (int i = 0; i < m->c->n; i++)
         if (m->saved[i] && !m->c->input[i])
-            bytes += (double)dync__aot_bytes(m->c->joint->node.at[i]);
+            bytes += (double)dync__aot_weighed(m->c->joint->node.at[i]);
     return bytes;
 }
 
@@ -96,7 +96,7 @@ static int dync__part_cheapest(const dync__mincut_state *m)
             dync__part_must_agree(m, i) ||
             (dync__op_info(n->op)->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES)))
             continue;
-        double gain = (double)dync__aot_bytes(n) * (dync__op_recomputable(n) ? 16 : 1);
+        double gain = (double)dync__aot_weighed(n) * (dync__op_recomputable(n) ? 16 : 1);
         if (gain > best_gain) {
             best_gain = gain;
             best = i;

@@ -32,7 +32,11 @@ typedef struct dync__cutter {
 
 DYNC__INLINE bool dync__part_live(const dync__cutter *c, int i) { return c->fw[i] || c->bw[i]; }
 DYNC__FN bool dync__aot_is_view(const dync__node *);
-DYNC__FN int64_t dync__aot_bytes(const dync__node *); /* elements times their size */
+/* Elements times their size, 0 where it is unknown or a list: by hints, the sizes of the first
+ * call; weighed: by sizes that no call decides, so that what is saved, and with it the last bits
+ * of gradients, does not depend on which size came first. */
+DYNC__FN int64_t dync__aot_bytes(const dync__node *);
+DYNC__FN int64_t dync__aot_weighed(const dync__node *);
 /* mincut.c: marks saved */
 DYNC__FN dync_status dync__mincut(dync__cutter *);
 /* partition.c */

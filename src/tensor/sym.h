@@ -232,6 +232,8 @@ DYNC__SYM_FN int64_t dync__sz_number(int64_t size);
 DYNC__SYM_FN bool dync__sz_ask(dync__sz_rel, int64_t a, int64_t b);
 DYNC__SYM_FN int64_t dync__sz_at_least_2(int64_t token);
 DYNC__SYM_FN int64_t dync__sz_hint(int64_t size);
+/* what it is where every symbol of the table in force is 512, at least 1: the same for all calls */
+DYNC__SYM_FN int64_t dync__sz_usual(int64_t size);
 /* what the table in force knows of its range; infinities: open */
 DYNC__SYM_FN void dync__sz_bounds(int64_t size, double *low, double *high);
 /* A number that divides it, whatever its symbols are; of a number its absolute value. */

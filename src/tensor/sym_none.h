@@ -151,6 +151,7 @@ DYNC__INLINE bool dync__sz_ask(dync__sz_rel rel, int64_t a, int64_t b)
 }
 DYNC__INLINE int64_t dync__sz_at_least_2(int64_t size) { return size; }
 DYNC__INLINE int64_t dync__sz_hint(int64_t size) { return size; }
+DYNC__INLINE int64_t dync__sz_usual(int64_t size) { return size; }
 DYNC__INLINE void dync__sz_bounds(int64_t size, double *low, double *high)
 {
     *low = *high = (double)size;

@@ -108,6 +108,19 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
                                                   : dync__sz_value(&g, &t->expr.at[i]);
 }
 
+enum { DYNC__SZ_USUAL = 512, DYNC__SZ_USUAL_SYMBOLS = 64 };
+DYNC__FN int64_t dync__sz_usual(int64_t size)
+{
+    const dync__symtab *t = dync__tls.syms;
+    int64_t value[DYNC__SZ_USUAL_SYMBOLS];
+    bool ok = true;
+    if (!dync__is_token(size)) return size;
+    if (!t || t->symbol.n > DYNC__SZ_USUAL_SYMBOLS) return dync__sz_hint(size);
+    for (int i = 0; i < t->symbol.n; i++) value[i] = DYNC__SZ_USUAL;
+    int64_t is = dync__symtab_value(t, size, value, &ok);
+    return ok ? DYNC__MAX(is, 1) : dync__sz_hint(size);
+}
+
 /* Other example values: all hints are computed anew. */
 DYNC__FN void dync__symtab_hints(dync__symtab *t, const int64_t *value)
 {

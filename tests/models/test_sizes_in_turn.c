@@ -113,14 +113,14 @@ static int64_t random_size(uint32_t *state)
 }
 
 /* Of each size by a function of its own, made when it is first wanted. What backward keeps and what
- * it computes again goes by the sizes of the first call (aot/partition.c): where that differs, with
- * other roundings, the function of its own is one of all sizes that began alike. */
+ * it computes again goes by no size of a call where sizes are symbols, but by its own where they
+ * are numbers (aot/mincut.c): where that differs, with other roundings, the function of its own is
+ * one of all sizes, that began with this one. */
 static bits wanted(int i, int64_t n, bool train, bits *known)
 {
     if (!known[n].y) {
         bool all = train && functions[i] == turned;
         dync_compiled *own = compile(i, all);
-        if (all) run(own, FIRST, train);
         known[n] = run(own, n, train);
         dync_compiled_free(own);
     }
