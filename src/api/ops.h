@@ -60,15 +60,15 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_max_pool2d, DYNC__OP_max_pool2d_with_indices,
     DYNC__OP_max_pool2d_with_indices_backward, DYNC__OP_one_hot,
     DYNC__OP__scaled_dot_product_flash_attention_for_cpu,
-    DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward, DYNC__OP__rnn_layer,
-    DYNC__OP__rnn_layer_backward, DYNC__OP_sigmoid_backward, DYNC__OP_tanh_backward,
-    DYNC__OP_threshold_backward, DYNC__OP_celu, DYNC__OP_glu, DYNC__OP_hardshrink,
-    DYNC__OP_hardsigmoid, DYNC__OP_hardswish, DYNC__OP_prelu, DYNC__OP_selu, DYNC__OP_softmin,
-    DYNC__OP_softshrink, DYNC__OP_softsign, DYNC__OP_tanhshrink, DYNC__OP_threshold,
-    DYNC__OP_conv1d, DYNC__OP_conv_transpose2d, DYNC__OP_group_norm, DYNC__OP_instance_norm,
-    DYNC__OP_rms_norm, DYNC__OP_scaled_dot_product_attention, DYNC__OP_pixel_shuffle,
-    DYNC__OP_upsample_nearest2d, DYNC__OP_pad, DYNC__OP_movedim, DYNC__OP_unfold,
-    DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP__binary_cross_entropy,
+    DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward, DYNC__OP__fourier,
+    DYNC__OP__rnn_layer, DYNC__OP__rnn_layer_backward, DYNC__OP_sigmoid_backward,
+    DYNC__OP_tanh_backward, DYNC__OP_threshold_backward, DYNC__OP_celu, DYNC__OP_glu,
+    DYNC__OP_hardshrink, DYNC__OP_hardsigmoid, DYNC__OP_hardswish, DYNC__OP_prelu, DYNC__OP_selu,
+    DYNC__OP_softmin, DYNC__OP_softshrink, DYNC__OP_softsign, DYNC__OP_tanhshrink,
+    DYNC__OP_threshold, DYNC__OP_conv1d, DYNC__OP_conv_transpose2d, DYNC__OP_group_norm,
+    DYNC__OP_instance_norm, DYNC__OP_rms_norm, DYNC__OP_scaled_dot_product_attention,
+    DYNC__OP_pixel_shuffle, DYNC__OP_upsample_nearest2d, DYNC__OP_pad, DYNC__OP_movedim,
+    DYNC__OP_unfold, DYNC__OP_huber_loss, DYNC__OP_kl_div, DYNC__OP__binary_cross_entropy,
     DYNC__OP_binary_cross_entropy, DYNC__OP_binary_cross_entropy_with_logits,
     DYNC__OP_cross_entropy, DYNC__OP_l1_loss, DYNC__OP_mse_loss, DYNC__OP_nll_loss,
     DYNC__OP_smooth_l1_loss, DYNC__OP__nms_each, DYNC__OP__roi_align, DYNC__OP_affine_grid,
@@ -295,6 +295,7 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_max_pool2d_with_indices_backward_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_one_hot_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__scaled_dot_product_flash_attention_for_cpu_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__scaled_dot_product_flash_attention_for_cpu_backward_row;
+DYNC__ROW_LINKAGE const dync__row DYNC__OP__fourier_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__rnn_layer_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP__rnn_layer_backward_row;
 DYNC__ROW_LINKAGE const dync__row DYNC__OP_sigmoid_backward_row;
@@ -425,13 +426,13 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_while_loop_row;
     ",g_max_dim,g_mean,g_prod,g_softmax,g_std,g_sum,g_var,g_addmm,g_bmm,g_dot,g_mm,g_mv" \
     ",g_logaddexp,g_xlogy,g_avg_pool2d,g_avg_pool2d_backward,g_native_batch_norm" \
     ",g_convolution,g_convolution_backward,g_embedding,g_native_layer_norm,g_max_pool2d" \
-    ",g_max_pool2d_backward,g_flash_attention,g_rnn_layer,g_threshold_backward,g_celu" \
-    ",g_hardsigmoid,g_hardswish,g_selu,g_binary_cross_entropy,g_im2col,g_alias,g_as_strided" \
-    ",g_diagonal,g_expand,g_permute,g_select,g_slice,g_squeeze,g_t,g_transpose,g_unsqueeze" \
-    ",g_view,g_as_strided_scatter,g_cat,g_diagonal_backward,g_flip,g_gather,g_index_add" \
-    ",g_index_select,g_scatter,g_scatter_add,g_select_backward,g_slice_backward,g_sort" \
-    ",g_to_device,g_to_dtype,g_topk,g_tril,g_triu,g_custom_gradient,g_hooked,g_cond,g_scan" \
-    ",g_while_loop"
+    ",g_max_pool2d_backward,g_flash_attention,g_fourier,g_rnn_layer,g_threshold_backward" \
+    ",g_celu,g_hardsigmoid,g_hardswish,g_selu,g_binary_cross_entropy,g_im2col,g_alias" \
+    ",g_as_strided,g_diagonal,g_expand,g_permute,g_select,g_slice,g_squeeze,g_t,g_transpose" \
+    ",g_unsqueeze,g_view,g_as_strided_scatter,g_cat,g_diagonal_backward,g_flip,g_gather" \
+    ",g_index_add,g_index_select,g_scatter,g_scatter_add,g_select_backward,g_slice_backward" \
+    ",g_sort,g_to_device,g_to_dtype,g_topk,g_tril,g_triu,g_custom_gradient,g_hooked,g_cond" \
+    ",g_scan,g_while_loop"
 DYNC_API dync_tensor *dync__op_1VV(const dync__row *op, dync_value x0, dync_value x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTTV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_value x3, dync_loc at);

@@ -129,6 +129,7 @@
     X(g_diagonal, 1, 0, 0, 0, 0)                                                                            \
     X(g_diagonal_backward, 1, 0, 0, 0, 0)                                                                   \
     X(g_expand, 1, 0, 0, 0, 0)                                                                              \
+    X(g_fourier, 1, 0, 0, 0, 0)                                                                             \
     X(g_flip, 1, 0, 0, 0, 0)                                                                                \
     X(g_gather, 1, DYNC__GA(2), 0, 0, 0)                                                                    \
     X(g_index_add, 1, 0, 0, 0, DYNC__GA(2))                                                                 \

@@ -281,6 +281,39 @@ DYNC__FN dync_status dync__g_flash_attention(dync__grad *g)
     return DYNC_OK;
 }
 
+/* ---- Fourier transforms ---------------------------------------------------------------------- */
+
+/* Of half a spectrum: 1 for the bins that are their own mirror image, for others, which stand for
+ * two, `other`; [bins, 1]. */
+static dync_tensor *dync__g_bins(const dync__grad *g, int64_t n, double other)
+{
+    dync_tensor *gy = dync__grads_gy(g);
+    dync__arg args[5] = {dync__arg_i(0), dync__arg_i(n / 2 + 1), dync__arg_i(1),
+                         dync__arg_dtype(DYNC_I64), dync__arg_device(dync__grad_device(g, 0))};
+    dync_tensor *bin = dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at),
+                *own = dync_eq(dync_remainder(bin, n % 2 ? n : DYNC__MAX(n / 2, 1)), 0);
+    own = dync_to_dtype(dync_unsqueeze(own, -1), dync_type(gy));
+    return dync_add(dync_mul(own, 1 - other), other);
+}
+
+/* The sums are the other way round, with conjugate factors. */
+DYNC__FN dync_status dync__g_fourier(dync__grad *g)
+{
+    const dync__arg *call = g->call->args;
+    int64_t n = call[1].as.i;
+    bool pairs = call[2].as.i != 0, back = call[3].as.i != 0, half = call[4].as.i != 0;
+    if (!dync__ga_needed(g, 0)) return DYNC_OK;
+    dync_tensor *gy = dync__grads_gy(g);
+    if (half && !back) gy = dync_mul(gy, dync__g_bins(g, n, 0.5));
+    bool from_real = half && back;
+    dync__arg args[6] = {dync__arg_h(gy),    call[1], dync__arg_b(!from_real),
+                         dync__arg_b(!back), call[4], call[5]};
+    dync_tensor *gx = dync__op_call(DYNC__OP__fourier, 6, args, dync__tls.at);
+    if (from_real) gx = dync_mul(gx, dync__g_bins(g, n, 2));
+    if (!pairs && !half) gx = dync_select(gx, -1, 0);
+    return dync__grads_set(g, gx);
+}
+
 /* ---- recurrent layers ------------------------------------------------------------------------ */
 
 /* The steps give the gradient of what each took from the input; that of the weights comes from all

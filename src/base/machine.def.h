@@ -189,6 +189,8 @@
     X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "peers sorting") \
     X(SORT_LONG, 256, elements, "in rows from here on", "peers sorting") \
     X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "peers sorting") \
+    X(FOURIER_LANES, 600000, bytes, "up to here a Fourier transform takes a row in each lane", "peers fft") \
+    X(FOURIER_NS, 1, ns, "of a transform for each number that comes of it", "peers fft") \
     X(POOL2D_PARALLEL, 100000, elements, "of all windows of a pool, from which threads are woken", "peers pool") \
     X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \
     /* ---- autotune ---- */ \

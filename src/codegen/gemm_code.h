@@ -18,7 +18,8 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, 
  * COPY   k rows, dense: c[k, column] = a[k, column]
  * SWAP, STAGE, WEAVE   gen_transpose.c, by transpose_run.c only
  * PAIR   two rows of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
- *        c[p, column] = a[n p .. n p + n, column] */
+ *        c[p, column] = a[n p .. n p + n, column]
+ * FOURIER   fourier_code.h */
 enum {
     DYNC__GT_TILE,
     DYNC__GT_DOTS,
@@ -26,7 +27,8 @@ enum {
     DYNC__GT_PAIR,
     DYNC__GT_SWAP,
     DYNC__GT_STAGE,
-    DYNC__GT_WEAVE
+    DYNC__GT_WEAVE,
+    DYNC__GT_FOURIER
 };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of
  * k a_step apart (packed, transposed). HALF: vectors of 32 bytes where those of the machine have

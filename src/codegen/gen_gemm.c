@@ -7,6 +7,7 @@
  * Sources: Goto and van de Geijn 2008; BLIS kernels/skx and haswell (register tiles); LIBXSMM (code
  * by shape). */
 #include "../dync.in.h"
+#include "fourier_code.h"
 #include "gen_gemm.h"
 #include "gen_transpose.h"
 DYNC__LEAN
@@ -258,6 +259,7 @@ static void dync__gt_emit(dync__gtx *g, int kind)
         break;
     case DYNC__GT_STAGE: dync__tr_stage(g->a, g->rows, g->flags & 1, g->flags & 2); break;
     case DYNC__GT_WEAVE: dync__tr_weave(g->a, g->rows, g->vectors, g->flags); break;
+    case DYNC__GT_FOURIER: dync__gf_emit(g); break;
     default: dync__gt_copy(g, kind == DYNC__GT_PAIR);
     }
 }
@@ -276,7 +278,8 @@ static void dync__gt_tile_of(dync__gtx *g, const dync__target *t)
 DYNC__FN bool dync__gt_generate(const dync__target *t, int kind, int type, int rows, int vectors,
                                 int flags, dync__codeblock *block, bool *refused)
 {
-    static const char *const kinds[] = {"tile", "dots", "copy", "pair", "swap", "stage", "weave"},
+    static const char *const kinds[] = {"tile", "dots",  "copy",  "pair",
+                                        "swap", "stage", "weave", "fourier"},
                              *const types[] = {"f32", "f64", "bf16", "u8", "as f16", "as bf16"};
     bool ok = false, wide = type == DYNC__GT_F64;
     dync__arena arena = {0};
@@ -284,15 +287,16 @@ DYNC__FN bool dync__gt_generate(const dync__target *t, int kind, int type, int r
     dync__gtx g = {.type = type,
                    .rows = rows,
                    .vectors = vectors,
-                   .flags = flags,
+                   .flags = kind == DYNC__GT_FOURIER ? 0 : flags,
                    .wide = wide,
                    .words = type == DYNC__GT_U8 && t->dot(t, DYNC_U8) == DYNC__DOT_PAIRS};
-    g.bytes = flags & DYNC__GT_HALF ? DYNC__MIN(32, t->vector_bytes) : t->vector_bytes;
+    g.bytes = g.flags & DYNC__GT_HALF ? DYNC__MIN(32, t->vector_bytes) : t->vector_bytes;
     g.vt = dync__vt_of(wide                  ? DYNC_F64
                        : type == DYNC__GT_U8 ? DYNC_I32
                                              : DYNC_F32,
                        g.bytes / (wide ? 8 : 4));
     dync__gt_tile_of(&g, t);
+    g.flags = flags;
     dync__after list = dync__gt_after_list(kind == DYNC__GT_TILE ? flags : 0, type);
     g.after = dync__gen_after_new(&arena, &g.tile, t, g.vt.lanes, &list);
     if (!g.after) return dync__arena_free(&arena), false;

@@ -19,6 +19,8 @@ static bool dync__gt_weave(char *to, int64_t to_step, const char *from, int64_t 
     int64_t n = woven ? lines : columns, length = woven ? columns : lines;
     int shift = (t->vector_bytes < 32 ? 4 : 5) - dync__gt_log2[bytes]; /* dync__tr_woven */
     int64_t per = (int64_t)1 << shift;
+    /* Squares take fewer shuffles where a line fills a vector of 32 bytes. */
+    if (n * bytes == 32 && n <= 8 && (woven ? columns : lines) >= 4) return false;
     if ((!woven && (from_step != columns * bytes || n > DYNC__GT_FEW || n < 2)) || length < per)
         return false;
     dync__gt_fn fn = dync__gt_code(t, DYNC__GT_WEAVE, DYNC__GT_F32, woven, bytes, (int)n);

@@ -43,12 +43,17 @@ enum {
 #define DYNC__ATTR_scan(X, F)      X(F, NUMBER, dim)
 #define DYNC__ATTR_sort(X, F)      X(F, NUMBER, dim) X(F, FLAG, descending)
 #define DYNC__ATTR_scatter(X, F)   X(F, NUMBER, dim) X(F, REAL, alpha) /* times what index_add adds */
+#define DYNC__ATTR_fourier(X, F) \
+    X(F, NUMBER, n)            /* numbers that are transformed, or come of half a spectrum */ \
+    X(F, FLAG, pairs)          /* of x: complex numbers */ \
+    X(F, FLAG, back) X(F, FLAG, half) /* half: of real numbers, or (back) to such */ \
+    X(F, REAL, scale)
 #define DYNC__ATTR_index(X, F)     X(F, NUMBER, size) /* indices are 0 to size - 1 */
 #define DYNC__ATTR_attention(X, F) X(F, FLAG, causal) X(F, FLAG, fast) X(F, PLACE, mask) X(F, REAL, scale)
 #define DYNC__ATTR_rnn(X, F) \
     X(F, NUMBER, gates)        /* 1: RNN, 3: GRU, 4: LSTM */ \
     X(F, FLAG, reverse) X(F, FLAG, fast) X(F, ROLES, role)
-#define DYNC__ATTRS(X) X(conv) X(pool) X(scan) X(sort) X(scatter) X(index) X(attention) X(rnn)
+#define DYNC__ATTRS(X) X(conv) X(pool) X(scan) X(sort) X(scatter) X(fourier) X(index) X(attention) X(rnn)
 /* clang-format on */
 
 #define DYNC__FIELD_NUMBER(name) int64_t name;

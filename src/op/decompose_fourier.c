@@ -22,12 +22,19 @@ DYNC__COLD
 
 /* a row so short is one product; a table of a stage has no more rows where the length allows; the
  * longest prime factor */
-enum { DYNC__FT_SHORT = 32, DYNC__FT_STAGE = 64, DYNC__FT_LONGEST = 1 << 13 };
+enum {
+    DYNC__FT_SHORT = 32,
+    DYNC__FT_FEW = 16, /* the same beside the kernel */
+    DYNC__FT_STAGE = 64,
+    DYNC__FT_LONGEST = 1 << 13,
+    DYNC__FT_PADDED = 1 << 20 /* of the kernel */
+};
 /* A transform: the chain it is part of, and its sign, which is -1 forwards. */
 typedef struct dync__ft {
     dync__chain *c;
     int device, dtype;
     double sign;
+    bool plain; /* by products, where there is a kernel too */
 } dync__ft;
 /* real and imaginary parts; im NULL: all real */
 typedef struct dync__ft_pair {
@@ -239,10 +246,30 @@ static dync__dt *dync__ft_mirrored(const dync__ft *f, dync__dt *x, int64_t n)
 }
 
 /* ---- whole transforms ------------------------------------------------------------------------ */
+/* Has the CPU a kernel for it, which is faster than products (kernel/fourier.c)? */
+static bool dync__ft_has_kernel(const dync__ft *f, int64_t n, dync__ft_kind k)
+{
+#if defined(DYNC_SMALL)
+    return (void)f, (void)n, (void)k, false;
+#else
+    return !f->plain && f->device == DYNC_CPU && n > (k.half ? 2 : 1) * DYNC__FT_FEW;
+#endif
+}
+static dync__dt *dync__ft_by_kernel(const dync__ft *f, dync__dt *x, int64_t n, dync__ft_kind k)
+{
+    dync__arg args[6] = {dync__arg_t(x),       dync__arg_i(n),
+                         dync__arg_b(k.pairs), dync__arg_b(k.back),
+                         dync__arg_b(k.half),  dync__arg_f(k.back ? 1 / (double)n : 1)};
+    dync__dt *y = NULL;
+    if (x) dync__chain_call(f->c, DYNC__OP__fourier, 6, args, &y);
+    return y;
+}
+
 /* x [rows, in (, 2)] -> [rows, out (, 2)] */
 static dync__dt *dync__ft_lines(const dync__ft *f, dync__dt *x, int64_t rows, int64_t n,
                                 dync__ft_kind k)
 {
+    if (dync__ft_has_kernel(f, n, k)) return dync__ft_by_kernel(f, x, n, k);
     if (n <= (k.half ? 2 : 1) * DYNC__FT_SHORT) return dync__ft_short(f, x, rows, n, k);
     if (k.half && n % 2 == 0)
         return k.back ? dync__ft_real_back(f, x, rows, n / 2) : dync__ft_real(f, x, rows, n / 2);
@@ -290,19 +317,57 @@ static int64_t dync__ft_leaf(int64_t n)
     int64_t d = dync__ft_divisor(n), rest = n / d;
     return DYNC__MAX(d, d > 1 && rest > DYNC__FT_STAGE ? dync__ft_leaf(rest) : rest);
 }
-static dync_status dync__ft_length(int64_t n)
+static dync_status dync__ft_length(int64_t n, bool plain)
 {
     if (n < 1)
         return dync__fail(DYNC_ERR_VALUE, "Invalid number of data points (%lld) specified",
                           (long long)n);
-    if (dync__ft_leaf(n) > DYNC__FT_LONGEST)
+    if (dync__ft_leaf(n) > (plain ? DYNC__FT_LONGEST : DYNC__FT_PADDED))
         return dync__fail(DYNC_ERR_UNSUPPORTED,
-                          "a transform of %lld data points, which has a prime factor that needs a "
-                          "table of more than 2^26 numbers: pad it",
+                          "a transform of %lld data points, which has too large a prime factor: "
+                          "pad it",
                           (long long)n);
     return DYNC_OK;
 }
 
+/* ---- the kernel's operator ------------------------------------------------------------------- */
+
+/* Arguments (x [rows, in (, 2)], n, pairs, back, half, scale) */
+DYNC__FN dync_status dync__i_fourier(const dync__opcall *call, dync__info *out)
+{
+    dync__dt *x;
+    DYNC__TRY(dync__infer_tensor(call, 0, &x));
+    int64_t n = call->args[1].as.i, bins = n / 2 + 1;
+    bool pairs = call->args[2].as.i != 0, back = call->args[3].as.i != 0,
+         half = call->args[4].as.i != 0;
+    if (x->dtype != DYNC_F32 && x->dtype != DYNC_F64)
+        return dync__fail(DYNC_ERR_DTYPE, "expected float32 or float64");
+    if (n < 1 || n > INT32_MAX || (half && pairs != back) || (back && !pairs))
+        return dync__fail(DYNC_ERR_VALUE, "expected a transform of 1 to 2^31 - 1 data points");
+    if (x->lay.ndim != 2 + pairs || !dync__sz_eq(x->lay.shape[1], half && back ? bins : n) ||
+        (pairs && !dync__sz_eq(x->lay.shape[2], 2)))
+        return dync__fail(DYNC_ERR_SHAPE, "expected rows of the data points");
+    int64_t shape[3] = {x->lay.shape[0], half && !back ? bins : n, 2};
+    return dync__infer_fresh(out, x->dtype, x->device, half && back ? 2 : 3, shape);
+}
+
+/* The plain form: products. */
+DYNC__FN dync_status dync__d_fourier(dync__opcall *call)
+{
+    dync__chain c = {0};
+    dync__dt *x;
+    DYNC__TRY(dync__dt_self(call, &x));
+    dync__ft_kind k = {call->args[2].as.i != 0, call->args[3].as.i != 0, call->args[4].as.i != 0};
+    dync__ft f = {&c, x->device, x->dtype, k.back ? 1 : -1, true};
+    int64_t n = call->args[1].as.i;
+    double scale = dync__arg_number(&call->args[5]) * (k.back ? (double)n : 1);
+    DYNC__TRY(dync__ft_length(n, true));
+    dync__dt *y = dync__ft_lines(&f, x, x->lay.shape[0], n, k);
+    if (scale != 1) y = dync__chain_tf(&c, DYNC__OP_mul, y, scale);
+    return dync__chain_end(&c, call, y);
+}
+
+/* ---- operators ------------------------------------------------------------------------------- */
 /* Arguments (x, n, dim). */
 static dync_status dync__ft_call(dync__opcall *call, dync__ft_kind k)
 {
@@ -326,8 +391,9 @@ static dync_status dync__ft_call(dync__opcall *call, dync__ft_kind k)
         if (length > INT32_MAX)
             return dync__fail(DYNC_ERR_VALUE, "expected n to be an integer of 32 bits");
     }
-    DYNC__TRY(dync__ft_length(length));
-    dync__ft f = {&c, x->device, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, k.back ? 1 : -1};
+    dync__ft f = {&c, x->device, x->dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, k.back ? 1 : -1,
+                  false};
+    DYNC__TRY(dync__ft_length(length, !dync__ft_has_kernel(&f, length, k)));
     dync__dt *y = dync__ft_transform(&f, dync__chain_wide(&c, x), dim, length, k);
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }
@@ -371,8 +437,9 @@ DYNC__FN dync_status dync__d_stft(dync__opcall *call)
     int64_t width = window ? dync__sz_number(window->lay.shape[0]) : length;
     if (window && (window->lay.ndim != 1 || width > length || width < 1))
         return dync__fail(DYNC_ERR_SHAPE, "expected a 1D window tensor of at most n_fft");
-    DYNC__TRY(dync__ft_length(length));
-    dync__ft f = {&c, x->device, dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, -1};
+    dync__ft f = {&c, x->device, dtype == DYNC_F64 ? DYNC_F64 : DYNC_F32, -1, false};
+    dync__ft_kind k = {.half = call->args[4].as.i != 0};
+    DYNC__TRY(dync__ft_length(length, !dync__ft_has_kernel(&f, length, k)));
     dync__arg args[4] = {dync__arg_t(dync__chain_wide(&c, x)), dync__arg_i(-1), dync__arg_i(length),
                          dync__arg_i(hop)};
     dync__chain_call(&c, DYNC__OP_unfold, 4, args, &x); /* [B, frames, n_fft] */
@@ -382,8 +449,7 @@ DYNC__FN dync_status dync__d_stft(dync__opcall *call)
                                   length - width - (length - width) / 2);
         x = dync__chain_tt(&c, DYNC__OP_mul, x, window);
     }
-    x = x ? dync__ft_transform(&f, x, n, length, (dync__ft_kind){.half = call->args[4].as.i != 0})
-          : NULL;
+    x = x ? dync__ft_transform(&f, x, n, length, k) : NULL;
     x = dync__chain3(&c, DYNC__OP_transpose, dync__arg_t(x), dync__arg_i(n - 1), dync__arg_i(n));
     return dync__chain_end(&c, call, dync__chain_dtype(&c, x, dtype));
 }

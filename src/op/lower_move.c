@@ -36,6 +36,19 @@ DYNC__FN dync_status dync__l_sort(dync__pb *pb, const dync__opcall *call, const 
     return dync__lower_kcall(pb, &dync__kcall_sort, 3, op, &attr);
 }
 
+DYNC__FN dync_status dync__l_fourier(dync__pb *pb, const dync__opcall *call,
+                                     const dync__operand *in, const dync__operand *out)
+{
+    dync__operand op[2] = {in[0], dync__lower_written(out, 2)};
+    dync__attr attr = {.fourier = {.n = call->args[1].as.i,
+                                   .pairs = call->args[2].as.i != 0,
+                                   .back = call->args[3].as.i != 0,
+                                   .half = call->args[4].as.i != 0,
+                                   .scale = dync__arg_number(&call->args[5])}};
+    if (dync__lower_empty(out)) return DYNC_OK;
+    return dync__lower_kcall(pb, &dync__kcall_fourier, 2, op, &attr);
+}
+
 /* Elsewhere than on the CPU all is sorted first. The CPU's kernel sorts only as far as its results
  * reach; others sort into temporaries of the whole size, and the first k are copied out. */
 DYNC__FN dync_status dync__l_topk(dync__pb *pb, const dync__opcall *call, const dync__operand *in,

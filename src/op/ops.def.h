@@ -508,6 +508,9 @@
       "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward({0}, {1}, {2}, {3}, {4}, "                \
       "{5}, 0.0, {7}, " "attn_mask={6}, scale={8})", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,        \
       "gradients of query, key and value")                                                                           \
+    X(_fourier, KERNEL, "(Tensor self, int64 n, bool pairs, bool back, bool half, float scale)", 1, i_fourier, none, \
+      l_fourier, g_fourier, d_fourier, "torch.ops.dync._fourier", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,              \
+      "transforms of rows [rows, n (, 2)]: of pairs or real numbers, of half a spectrum or to one")                  \
     X(_rnn_layer, KERNEL,                                                                                            \
       "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool "                    \
       "reverse, bool train)",                                                                                        \

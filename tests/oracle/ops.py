@@ -212,6 +212,14 @@ def flash_backward(gy, q, k, v, y, lse, mask, causal, scale):
     return [ds @ k, ds.transpose(-1, -2) @ q, p.transpose(-1, -2) @ gy]
 
 
+def fourier(x, n, pairs, back, half, scale):
+    z = torch.view_as_complex(x) if pairs else x
+    if half and back:
+        return scale * torch.fft.irfft(z, n, norm='forward')
+    y = torch.fft.ifft(z, norm='forward') if back else torch.fft.rfft(z) if half else torch.fft.fft(z)
+    return scale * torch.view_as_real(y)
+
+
 def rnn_layer(x, w, b, h, c, gates, reverse, train):
     """All steps by their formulas, and the same by PyTorch's module with an identity for its input weights."""
     L, N, G = x.shape
@@ -481,7 +489,7 @@ MEANING = {
     'embedding_dense_backward': lambda g, i, n: aten.embedding_dense_backward(g, i, n, -1, False),
     'layer_norm': F.layer_norm, 'int_mm': lambda a, b: torch._int_mm(a, b),
     '_scaled_dot_product_flash_attention_for_cpu': flash, '_scaled_dot_product_flash_attention_for_cpu_backward': flash_backward,
-    '_rnn_layer': rnn_layer, '_rnn_layer_backward': rnn_layer_backward,
+    '_fourier': fourier, '_rnn_layer': rnn_layer, '_rnn_layer_backward': rnn_layer_backward,
     'native_layer_norm': lambda *a: list(torch.native_layer_norm(*a)),
     'max_pool2d': lambda x, k, s, p, d, c: F.max_pool2d(x, k, s or None, p or 0, d or 1, c),
     'max_pool2d_with_indices': lambda x, k, s, p, d, c: list(F.max_pool2d_with_indices(x, k, s or None, p or 0, d or 1, c)),
@@ -929,6 +937,13 @@ for gates in (1, 3, 4):
                 sample('_rnn_layer_backward', T(d, [L, N, H], 'u8') if bias or gates < 4 else None, T(d, [N, H], 'u9') if gates == 4 else None, w, h,
                        c if gates == 4 else None, y, cells if gates > 1 else none, saved if gates > 1 else none, gates, reverse)
 sample('_rnn_layer', T('f32', [2, 1, 6], 'u0'), T('f32', [8, 2], 'u1'), None, T('f32', [1, 2], 'u2'), T('f32', [1, 2], 'u3'), 4, False, False)
+for d in ['f32', 'f64']:
+    for n in (7, 12):
+        sample('_fourier', T(d, [2, n, 2], 'n0'), n, True, False, False, 1.0)
+        sample('_fourier', T(d, [9, n, 2], 'n0'), n, True, True, False, 0.5)
+        sample('_fourier', T(d, [3, n], 'n0'), n, False, False, True, 2.0)
+        sample('_fourier', T(d, [3, n], 'n0'), n, False, False, False, 1.0)
+        sample('_fourier', T(d, [2, n // 2 + 1, 2], 'n0'), n, True, True, True, 0.25)
 sample('native_layer_norm', T('f32', [2, 3, 4], 'n0'), Dims([4]), T('f32', [4], 'n1'), T('f32', [4], 'n2'), 1e-5)
 sample('dropout', T('f32', [5], 'n0'), 0.5, False)
 sample('dropout', T('f32', [5], 'n0'), 0.0, True)
