@@ -4,6 +4,7 @@
 #include "../dync.in.h"
 #include "aot.h"
 #include "joint.h"
+#include "../autograd/node.h"
 DYNC__COLD
 
 /* Releases all that the struct owns and clears it; may be called on a struct that is only zeroed

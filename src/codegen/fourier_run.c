@@ -8,9 +8,17 @@ DYNC__BESIDE_JIT
 
 enum { DYNC__GF_LANES = 16 }; /* at most: AVX-512's */
 
+/* Vectors of 32 bytes where a machine has longer ones, too: what the forms make of 64 bytes has run
+ * nowhere yet. */
+static const dync__target *dync__gf_target(void)
+{
+    const dync__target *t = dync__target_now(), *shorter = dync__target_at(1);
+    return t && t != shorter && t == dync__target_at(2) ? shorter : t;
+}
+
 DYNC__FN int dync__gf_lanes(bool wide)
 {
-    const dync__target *t = dync__target_now();
+    const dync__target *t = dync__gf_target();
     return (t ? t->vector_bytes : 32) / (wide ? 8 : 4);
 }
 
@@ -159,7 +167,7 @@ DYNC__GF_FORMS(double, f64)
 
 DYNC__FN dync__gt_fn dync__gf_find(int form, bool wide, int flags, int radix, int lanes)
 {
-    const dync__target *t = dync__target_now();
+    const dync__target *t = dync__gf_target();
     return !t || t->vector_bytes != lanes * (wide ? 8 : 4)
                ? NULL
                : dync__gt_code(t, DYNC__GT_FOURIER, wide ? DYNC__GT_F64 : DYNC__GT_F32, flags,

@@ -228,6 +228,7 @@ static bool dync__fft_reals(dync__fft_plan *p, double sign)
 DYNC__FN void dync__fft_plan_free(void *plan)
 {
     dync__fft_plan *p = plan;
+    if (!p) return;
     dync__arena_free(&p->arena);
     dync__free(p, sizeof *p);
 }

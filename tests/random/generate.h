@@ -80,7 +80,7 @@ static const struct {
      " threshold_backward diagonal_backward select_backward slice_backward as_strided_scatter ",
      "written by gradients of rows that are called"},
     {" _native_batch_norm_legit_functional _scaled_dot_product_flash_attention_for_cpu _rnn_layer "
-     "_strided_view _clone_contiguous alias ",
+     "_fourier _strided_view _clone_contiguous alias ",
      "written by decompositions, views and layers: tests/unit/test_compiled_rows.c calls them by "
      "themselves"},
     {" _set_grad_enabled manual_seed custom_gradient trace_wrapped set_ detach ",

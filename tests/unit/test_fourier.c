@@ -111,7 +111,7 @@ TEST(rows)
     static const int64_t lengths[] = {64, 67, 81, 128, 134, 162, 210, 256, 361, 512, 1000};
     for (int kind = 0; kind < KINDS; kind++)
         for (int64_t rows = 1; rows < 20; rows += 3) DYNC_SCOPE {
-            int64_t n = lengths[(rows + 3 * kind) % DYNC__COUNT_OF(lengths)];
+            int64_t n = lengths[(rows + 3 * kind) % (sizeof lengths / sizeof *lengths)];
             one(kind, rows, n, 0, rows % 2 ? DYNC_F32 : DYNC_F64, rows % 4 == 0);
         }
 }
