@@ -154,6 +154,17 @@ static dync_value fn_sort(const dync_value *v, int n, void *user)
     return dync_at(p[0] == 0 ? dync_sort(x, dim, false) : dync_topk(x, p[2], dim, true, true), 0);
 }
 
+/* ---- Fourier transforms ---------------------------------------------------------------------- */
+/* p[1]: the length of what comes back, of real numbers */
+static dync_value fn_fft(const dync_value *v, int n, void *user)
+{
+    dync_tensor *x = tensor(v[0]);
+    (void)n, (void)user;
+    return DYNC_V(p[0] == 0   ? dync_fft_rfft(x, DYNC_NONE, 1)
+                  : p[0] == 1 ? dync_fft_fft(x, DYNC_NONE, 1)
+                              : dync_fft_irfft(x, p[1], 1));
+}
+
 /* ---- products -------------------------------------------------------------------------------- */
 static dync_value fn_matmul(const dync_value *v, int n, void *user)
 {
@@ -393,6 +404,7 @@ static const row_kind kinds[] = {
     {"reduce", fn_reduce, NULL, false, NULL},
     {"move", fn_move, NULL, false, NULL},
     {"sort", fn_sort, NULL, false, NULL},
+    {"fft", fn_fft, NULL, false, NULL},
     {"matmul", fn_matmul, NULL, false, NULL},
     {"linear", fn_forward, make_linear, false, NULL},
     {"conv", fn_forward, make_conv, false, NULL},

@@ -264,6 +264,13 @@ def table():
     add("sorting", "topk 10 of 1024x1024", "sort", [1, 1, 10], function(lambda a: a.topk(10, 1)[0], randn(1024, 1024)))
     add("sorting", "topk 64 of 1000000", "sort", [1, 0, 64], function(lambda a: a.topk(64, 0)[0], randn(1000000)))
     add("sorting", "topk 50 of 8x32000", "sort", [1, 1, 50], function(lambda a: a.topk(50, 1)[0], randn(8, 32000)))
+    # Fourier transforms of rows; complex numbers are pairs
+    fourier = (lambda a: torch.view_as_real(torch.fft.rfft(a)), lambda a: torch.view_as_real(torch.fft.fft(torch.view_as_complex(a))),
+               lambda a: torch.fft.irfft(torch.view_as_complex(a)))
+    for lines, n in ((1, 1024), (64, 400), (64, 1024), (256, 64), (32, 1021), (16, 8192)):
+        for kind, (name, shape) in enumerate((("rfft", (lines, n)), ("fft", (lines, n, 2)), ("irfft", (lines, n // 2 + 1, 2)))):
+            if kind < 2 or n % 2 == 0:
+                add("fft", f"{name} {lines}x{n}", "fft", [kind, n], function(fourier[kind], randn(*shape)), tol=1e-3)
     # products
     product = lambda ta, tb: lambda a, b: torch.matmul(a.transpose(-1, -2) if ta else a, b.transpose(-1, -2) if tb else b)
     for n in (8, 16, 32, 64, 128, 256, 512, 1024, 2048):

@@ -7,6 +7,6 @@
 #define PROGRAM_OBJECTS                                                            \
     "\"$B\"/cuda/dync.o \"$B\"/tests/cuda_emulator/cudart.o "                      \
     "\"$B\"/tests/cuda_emulator/ptx_parse.o \"$B\"/tests/cuda_emulator/ptx_run.o " \
-    "\"$B\"/tests/cuda_emulator/ptx_async.o"
+    "\"$B\"/tests/cuda_emulator/ptx_arith.o \"$B\"/tests/cuda_emulator/ptx_async.o"
 #endif
 #include "../minify/test_rows_m.c"
