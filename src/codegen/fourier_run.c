@@ -178,6 +178,7 @@ DYNC__FN void dync__gf_do(dync__gt_fn fn, int form, bool wide, int flags, int ra
                           dync__gt_args *x)
 {
     char room[DYNC__GF_ROOM];
+    (void)wide; /* without f64 */
     if (form == DYNC__GF_PASS) x->d = room;
     if (fn) fn(x);
 #if !defined(DYNC_NO_F64)
