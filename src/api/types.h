@@ -272,7 +272,8 @@ template <class dync_T, size_t n> struct dync_pack {
 #endif
 
 /* DYNC_VALUES_BEHIND(f, a, b): how many, and they; f may stand alone */
-#define DYNC_VALUES_BEHIND(...) DYNC_CAT(DYNC_VALUES_BEHIND_, DYNC_ALONE(__VA_ARGS__))(__VA_ARGS__)
+#define DYNC_VALUES_BEHIND(...) \
+    DYNC_CAT(DYNC_VALUES_BEHIND_, DYNC_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
 #define DYNC_VALUES_BEHIND_1(f) 0, NULL
 #define DYNC_VALUES_BEHIND_N(f, ...) DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)
 
