@@ -420,6 +420,8 @@ DYNC__PLAIN
 #include "graph/cse.c"
 #include "graph/dce.c"
 #include "graph/slices.h"
+#include "graph/pass_node.c"
+#include "graph/rolls.c"
 #include "graph/slices_find.c"
 #include "graph/slices.c"
 #include "graph/symbolic.c"

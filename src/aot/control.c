@@ -80,6 +80,7 @@ static dync_status dync__aside_settle(dync__aside *a)
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_rolls, g));
     return dync__graph_pass(DYNC__PASS_slices, g);
 }
 

@@ -51,6 +51,7 @@ static dync_status dync__joint_tidy(dync__graph *g)
             dync__node_each_input(g->node.at[i], dync__joint_mark_read, NULL);
     DYNC__TRY(dync__graph_pass(DYNC__PASS_cse, g));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
+    DYNC__TRY(dync__graph_pass(DYNC__PASS_rolls, g));
     return dync__graph_pass(DYNC__PASS_slices, g);
 }
 

@@ -430,9 +430,9 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_while_loop_row;
     ",g_celu,g_hardsigmoid,g_hardswish,g_selu,g_binary_cross_entropy,g_im2col,g_alias" \
     ",g_as_strided,g_diagonal,g_expand,g_permute,g_select,g_slice,g_squeeze,g_t,g_transpose" \
     ",g_unsqueeze,g_view,g_as_strided_scatter,g_cat,g_diagonal_backward,g_flip,g_gather" \
-    ",g_index_add,g_index_select,g_scatter,g_scatter_add,g_select_backward,g_slice_backward" \
-    ",g_sort,g_to_device,g_to_dtype,g_topk,g_tril,g_triu,g_custom_gradient,g_hooked,g_cond" \
-    ",g_scan,g_while_loop"
+    ",g_index_add,g_index_select,g_roll,g_scatter,g_scatter_add,g_select_backward" \
+    ",g_slice_backward,g_sort,g_to_device,g_to_dtype,g_topk,g_tril,g_triu,g_custom_gradient" \
+    ",g_hooked,g_cond,g_scan,g_while_loop"
 DYNC_API dync_tensor *dync__op_1VV(const dync__row *op, dync_value x0, dync_value x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TTTV(const dync__row *op, dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2, dync_value x3, dync_loc at);

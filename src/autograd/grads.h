@@ -135,6 +135,7 @@
     X(g_index_add, 1, 0, 0, 0, DYNC__GA(2))                                                                 \
     X(g_index_select, 1, DYNC__GA(2), 0, 0, 0)                                                              \
     X(g_permute, 1, 0, 0, 0, 0)                                                                             \
+    X(g_roll, 1, 0, 0, 0, 0)                                                                                \
     X(g_scatter, 1, DYNC__GA(2), 0, 0, DYNC__GA(2))                                                         \
     X(g_scatter_add, 1, 0, 0, 0, DYNC__GA(2))                                                               \
     X(g_select, 1, 0, 0, 0, 0)                                                                              \

@@ -141,6 +141,29 @@ DYNC__FN dync_status dync__g_flip(dync__grad *g)
 {
     return dync__grads_set(g, dync_flip(dync__grads_gy(g), dync__ga_dims(g, 1)));
 }
+/* What undoes shift i: without dims, of all elements; the least number has no negative. */
+static int64_t dync__g_unrolled(const dync__grad *g, const dync_dims *shifts, const dync_dims *dims,
+                                int i)
+{
+    dync_dims shape = dync__ga_shape(g, 0);
+    int dim = 0;
+    int64_t size = 1;
+    if (dync__is_token(shifts->d[i])) return dync__sz_sub(0, shifts->d[i]);
+    if (shifts->d[i] != INT64_MIN) return -shifts->d[i];
+    if (dims->n && dync__dim_wrap((int)dims->d[i], shape.n, &dim) == DYNC_OK) size = shape.d[dim];
+    for (int d = 0; d < shape.n && !dims->n; d++) size = dync__sz_mul(size, shape.d[d]);
+    size = dync__sz_number(size);
+    return size ? -(shifts->d[i] % size) : 0;
+}
+/* Rolled back, dim after dim from the last one. */
+DYNC__FN dync_status dync__g_roll(dync__grad *g)
+{
+    dync_dims shifts = dync__ga_dims(g, 1), dims = dync__ga_dims(g, 2), back = shifts, order = dims;
+    for (int i = 0; i < shifts.n; i++)
+        back.d[shifts.n - 1 - i] = dync__g_unrolled(g, &shifts, &dims, i);
+    for (int i = 0; i < dims.n; i++) order.d[dims.n - 1 - i] = dims.d[i];
+    return dync__grads_set(g, dync_roll(dync__grads_gy(g), back, order));
+}
 /* What was set to 0 has no gradient. */
 DYNC__FN dync_status dync__g_tril(dync__grad *g)
 {

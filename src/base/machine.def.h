@@ -51,6 +51,8 @@
     X(SIZED_PLANS, 32, plans, "of all sizes, each for the ranges that its guards leave, of one graph", "bench/sizes") \
     X(SIZED_CLASSES, 16, classes, "of sizes that one lowering of a symbolic graph serves", "calls capture") \
     X(SLICE_PARTS, 10, parts, "of a term, in a sum of slices that is made part by part", "peers training") \
+    X(ROLL_NEAR, 16, places, "rolls so near are slices of an array with its borders around it", "peers moves") \
+    X(ROLL_FEW, 3, rolls, "of a value, from which on they are that", "peers moves") \
     X(SLICE_WHOLE, 2, terms, "of such a sum that are no slices, at most", "peers training") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \

@@ -21,6 +21,7 @@
     X(views,       STAGE,  none,                   OPTIONAL, "a view that shows an earlier value is it") \
     X(dce,         GRAPH,  dync__graph_dce,        OPTIONAL, "nodes that nobody reads go")            \
     X(cse,         GRAPH,  dync__graph_cse,        OPTIONAL, "equal nodes become one")                \
+    X(rolls,       GRAPH,  dync__graph_rolls,      OPTIONAL, "rolls of a value are slices of it between borders") \
     X(slices,      GRAPH,  dync__graph_slices,     OPTIONAL, "sums of slices' gradients, part by part") \
     X(mincut,      STAGE,  none,                   OPTIONAL, "backward computes again what is cheap") \
     X(partition,   STAGE,  none,                   ALWAYS,   "forward and backward as graphs of their own") \

@@ -276,8 +276,8 @@ DYNC__FN dync_status dync__graph_concrete_in(dync__graph *, const dync__symtab *
                                              const int64_t *value, dync__graph **out);
 /* names and table of another graph; false: no memory */
 DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
-/* Passes: cse.c dce.c slices.c. Each keeps meaning; effects, in-place writes and random nodes stay.
- * dync__graph_pass runs one by its row (pass.c), over functional graphs. */
+/* Passes: cse.c dce.c rolls.c slices.c. Each keeps meaning; effects, in-place writes and random
+ * nodes stay. dync__graph_pass runs one by its row (pass.c), over functional graphs. */
 DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
 /* the border after a pass; functional: nothing writes, and types are inferred again */
 /* links checks: before dync__check_set, where no environment variable can turn them on */
@@ -285,7 +285,8 @@ DYNC__FN void dync__graph_checks_use(void);
 DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);
-/* slices.c; it leaves no dead node */
+/* rolls.c, slices.c; they leave no dead node */
+DYNC__FN dync_status dync__graph_rolls(dync__graph *);
 DYNC__FN dync_status dync__graph_slices(dync__graph *);
 /* name.c */
 DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint);

@@ -27,53 +27,11 @@ typedef struct dync__sum_region {
 static dync__node *dync__sum_root(const dync__sum *s) { return s->add.at[s->add.n - 1].node; }
 
 /* ---- new nodes ------------------------------------------------------------------------------- */
-static dync__tensor *dync__sum_stand_in(dync__sum *s, const dync__node *n, dync__storage *memory)
-{
-    const dync__info *info = &n->info[0];
-    dync__tensor *t = dync__arena_alloc(s->arena, sizeof *t);
-    if (!t) return NULL;
-    t->dtype = (uint8_t)info->dtype;
-    t->device = (uint16_t)info->device;
-    t->flags = DYNC__T_FAKE;
-    t->lay = info->lay;
-    t->storage = memory;
-    return dync__numel(t->lay.ndim, t->lay.shape, &t->numel) == DYNC_OK ? t : NULL;
-}
-
 /* A call whose first argument is `in`, or a list of several; the others follow it. */
 static dync__node *dync__sum_call(dync__sum *s, int op, int n_in, dync__node *const *in, int nargs,
                                   dync__arg *args)
 {
-    dync__storage memory = {.size_bytes = SIZE_MAX / 2};
-    dync__arg fakes[DYNC__MAX_ARGS], *list = NULL, *fake = fakes;
-    dync__opcall c = {.row = dync__op_info(op), .op = op, .nargs = nargs, .args = fakes};
-    dync__info info;
-    memcpy(fakes, args, (size_t)nargs * sizeof *args);
-    if (op == DYNC__OP_cat) {
-        list = dync__arena_alloc(s->arena, 2 * (size_t)n_in * sizeof *list);
-        if (!list) return NULL;
-        fake = list + n_in;
-        args[0] = (dync__arg){.kind = DYNC__A_LIST, .n = n_in};
-        args[0].as.list = list;
-        fakes[0] = args[0];
-        fakes[0].as.list = fake;
-    }
-    for (int i = 0; i < n_in; i++) {
-        dync__tensor *t = in[i] ? dync__sum_stand_in(s, in[i], &memory) : NULL;
-        if (!t) return NULL;
-        fake[i] = dync__arg_t(t);
-        (list ? list : args)[i] = dync__arg_node(in[i]);
-    }
-    if (dync__op_infer(&c, &info) != DYNC_OK) return NULL;
-    info.alias = c.row->cls == DYNC__VIEW ? 0 : -1;
-    info.view = false;
-    const dync__node *root = dync__sum_root(s);
-    dync__node *n = dync__graph_call(s->g, op, nargs, args, 1, &info, NULL);
-    if (!n) return NULL;
-    n->at = root->at;
-    n->user_op = root->user_op;
-    n->seq_nr = root->seq_nr;
-    return n;
+    return dync__pass_call(s->g, s->arena, op, n_in, in, nargs, args, dync__sum_root(s));
 }
 
 static dync__node *dync__sum_zeros(dync__sum *s, const dync__sum_region *r)

@@ -1,9 +1,19 @@
-/* graph/slices.h: sums of the gradients of slices. */
+/* graph/slices.h: sums of the gradients of slices; new nodes for passes. */
 #ifndef DYNC__GRAPH_SLICES_H
 #define DYNC__GRAPH_SLICES_H
 #include "../dync.in.h"
 #include "graph.h"
 #if !defined(DYNC_SMALL)
+
+/* pass_node.c: a call at the end of the list of nodes, its types inferred; of the line and operator
+ * of `like`. NULL: it cannot be, or no memory. */
+DYNC__FN dync__node *dync__pass_node(dync__graph *, dync__arena *, int op, int nargs,
+                                     const dync__arg *args, const dync__node *like);
+/* The same: its first n_in arguments are `in`, of a concatenation the list of them; those in args
+ * follow. */
+DYNC__FN dync__node *dync__pass_call(dync__graph *, dync__arena *, int op, int n_in,
+                                     dync__node *const *in, int nargs, dync__arg *args,
+                                     const dync__node *like);
 
 /* A box of the result; elsewhere the term is zero. axis: which axis of the result each of the first
  * `rank` dims of value is; those that no dim of it is are one place long. */

@@ -179,6 +179,7 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n)
     if (opaque) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */
     if (w->parts[n->index]) return dync__parts_lower(w, &c, n);
+    if (dync__parts_nests(w, n)) return dync__parts_cat(w, n, w->value[n->index]);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 

@@ -47,6 +47,9 @@ DYNC__FN void dync__lowered_storages(dync__lowered *, const dync__pb *);
 /* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
 DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
+/* Does n put others together in its own memory? Lowers it, into out. */
+DYNC__FN bool dync__parts_nests(const dync__lowerer *, const dync__node *);
+DYNC__FN dync_status dync__parts_cat(dync__lowerer *, const dync__node *, const dync__operand *out);
 /* reinplace.c: dync__layout_span, which may be symbolic. */
 DYNC__FN int64_t dync__lower_span(const dync__layout *);
 /* reinplace.c: fills w->place, w->written (after dync__parts_find); lowers a write in place. */

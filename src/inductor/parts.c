@@ -3,6 +3,7 @@
  * one dim meet part by part of the union of their cuts: roll(u, 1) + roll(u, -1) is three parts.
  * Operands that are no such concatenations are sliced. After lower.h, before lower.c. */
 #include "../dync.in.h"
+#include "../op/rows.h"
 #include "lower.h"
 DYNC__COLD
 
@@ -68,6 +69,23 @@ static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__l
     return true;
 }
 
+/* Concatenations that only a concatenation reads are put together in its memory, which is made
+ * where the outermost stands. before: the last node before each that writes. */
+static void dync__parts_nest(dync__lowerer *w, const dync__node *n, const int *before)
+{
+    if (n->op != DYNC__OP_cat) return;
+    int outer = w->joined[n->index] < 0 ? n->index : w->joined[n->index];
+    if (w->g->node.at[outer]->op != DYNC__OP_cat) return;
+    for (int i = 0; i < n->args[0].n; i++) {
+        const dync__arg *a = &n->args[0].as.list[i];
+        const dync__node *part = a->kind == DYNC__A_NODE ? a->as.node : NULL;
+        if (part && part->op == DYNC__OP_cat && part->n_users == 1 && w->joined[part->index] < 0 &&
+            part->index > before[outer] && part->info[0].dtype == n->info[0].dtype &&
+            part->info[0].lay.ndim == n->info[0].lay.ndim)
+            w->joined[part->index] = outer;
+    }
+}
+
 DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
 {
     /* the last node that writes what is there: a part must be read before it */
@@ -75,9 +93,12 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
     memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
     if (!dync__device_is(w->pb.device, DYNC__DEV_HOST) || !dync__pass_on(DYNC__PASS_parts))
         return DYNC_OK;
+    int *before = dync__arena_alloc(&w->arena, (size_t)(w->g->node.n + 1) * sizeof *before);
+    if (!before) return DYNC_ERR_MEMORY;
     for (int i = 0; i < w->g->node.n; i++) {
         const dync__node *n = w->g->node.at[i];
         dync__parts found = {.dim = -1};
+        before[i] = written;
         if (n->op >= 0 && (dync__op_info(n->op)->cls == DYNC__INPLACE ||
                            dync__op_info(n->op)->flags & DYNC__OP_OPAQUE))
             written = i;
@@ -91,6 +112,7 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
         w->parts[i] = dync__arena_copy(&w->arena, &found, sizeof found);
         if (!w->parts[i]) return DYNC_ERR_MEMORY;
     }
+    for (int i = w->g->node.n - 1; i >= 0; i--) dync__parts_nest(w, w->g->node.at[i], before);
     return DYNC_OK;
 }
 
@@ -129,4 +151,35 @@ DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, 
         DYNC__TRY(dync__op_lower(&w->pb, c, in, n_in, &out));
     }
     return DYNC_OK;
+}
+
+/* recursion: the concatenations inside */
+DYNC__FN dync_status dync__parts_cat(dync__lowerer *w, const dync__node *n,
+                                     const dync__operand *out)
+{
+    dync__operand place = *out;
+    int dim = (int)(n->args[1].as.i + (n->args[1].as.i < 0 ? out->lay.ndim : 0));
+    for (int i = 0; i < n->args[0].n; i++) {
+        const dync__node *part = n->args[0].as.list[i].as.node;
+        const dync__operand *in = &w->value[part->index][0];
+        if (in->lay.ndim != out->lay.ndim) continue; /* an empty vector */
+        place.lay.shape[dim] = in->lay.shape[dim];
+        if (w->joined[part->index] >= 0)
+            DYNC__TRY(dync__parts_cat(w, part, &place));
+        else if (!dync__lower_empty(in))
+            DYNC__TRY(dync__lower_copy(&w->pb, in, &place));
+        place.lay.offset = dync__sz_add(place.lay.offset,
+                                        dync__sz_mul(place.lay.shape[dim], place.lay.stride[dim]));
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN bool dync__parts_nests(const dync__lowerer *w, const dync__node *n)
+{
+    if (n->op != DYNC__OP_cat) return false;
+    for (int i = 0; i < n->args[0].n; i++) {
+        const dync__arg *a = &n->args[0].as.list[i];
+        if (a->kind == DYNC__A_NODE && w->joined[a->as.node->index] == n->index) return true;
+    }
+    return false;
 }

@@ -101,6 +101,19 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
     return dync__chain_end(&c, call, x);
 }
 
+/* The place of x that comes first: (size - shift) mod size. Where a symbolic size is surely larger
+ * than a few places, as it is asked to be, the parts are `size - shift` and `shift` long, and their
+ * sum is the size; who reads the graph sees how far it moves (graph/rolls.c). */
+static int64_t dync__roll_start(int64_t size, int64_t shift)
+{
+    int64_t places = shift < 0 ? -shift : shift;
+    if (!dync__any_token(size, shift)) return (size - shift % size) % size;
+    if (!dync__is_token(shift) && places <= DYNC__ROLL_NEAR && !dync__sz_by_data(size) &&
+        dync__sz_lt(places, size))
+        return shift < 0 ? places : dync__sz_sub(size, shift);
+    return dync__sz_mod(dync__sz_sub(size, dync__sz_mod(shift, size)), size);
+}
+
 /* x rolled by shift along one dim: the last `shift` places go to the front. x itself, row major,
  * where nothing moves, since PyTorch joins x and an empty part of it. shift may be negative, larger
  * than the size or symbolic. */
@@ -109,11 +122,7 @@ static dync__dt *dync__chain_roll(dync__chain *c, dync__dt *x, int64_t shift, in
     int dim;
     if (!x || x->numel == 0 || x->lay.ndim == 0) return x;
     if (dync__dim_wrap((int)dim_arg, x->lay.ndim, &dim) != DYNC_OK) return x;
-    int64_t size = x->lay.shape[dim],
-            start = dync__sz_mod(dync__sz_sub(size, dync__any_token(size, shift)
-                                                        ? dync__sz_mod(shift, size)
-                                                        : shift % size),
-                                 size);
+    int64_t size = x->lay.shape[dim], start = dync__roll_start(size, shift);
     bool still = start == 0 || (dync__any_token(size, shift) && dync__layout_form(&x->lay) &&
                                 dync__sz_eq(dync__sz_mod(shift, size), 0)); /* as inference asks */
     if (still) return dync__chain_formed(c, x, NULL);

@@ -800,7 +800,7 @@
       DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1, "the places of elements that are not zero, [count, rank], int64")   \
     X(repeat,         COMPOSITE, "(Tensor self, Dims repeats)", 1, i_repeat, none, none, none, d_repeat, ".repeat",   \
       0, -1, "self tiled along each dim")                                                                             \
-    X(roll,           COMPOSITE, "(Tensor self, Dims shifts, Dims dims)", 1, i_roll, none, none, none, d_roll,        \
+    X(roll,           COMPOSITE, "(Tensor self, Dims shifts, Dims dims)", 1, i_roll, none, none, g_roll, d_roll,      \
       "torch.roll", 0, -1, "elements moved along dims, around the end; without dims over the flattened tensor")       \
     X(scatter,        KERNEL, "(Tensor self, int dim, Tensor index, Value src)", 1, i_scatter, none, l_scatter,       \
       g_scatter, none, "torch.scatter", DYNC__OP_SCATTERS | DYNC__OP_FITS, -1,                                        \

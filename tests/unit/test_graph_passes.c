@@ -63,6 +63,53 @@ TEST(cse)
     dync__graph_unref(g);
 }
 
+/* Three rolls, of which one is written otherwise and one multiplied before, are slices of one
+ * array; a fourth, which a view reads, stays. */
+TEST(rolls)
+{
+    dync__graph *g =
+        parse("dync_value f(dync_tensor *x)  /* f32[6] */\n{\n"
+              "    dync_tensor *a = dync_slice(x, 0, 5, 6, 1);  /* f32[1] +5 @0 */\n"
+              "    dync_tensor *b = dync_slice(x, 0, 0, 5, 1);  /* f32[5] @0 */\n"
+              "    dync_tensor *c = dync_cat(dync_tuple(a, b), 0);  /* f32[6] */\n"
+              "    dync_tensor *d = dync_slice(x, 0, -4, 9, 1);  /* f32[4] +2 @0 */\n"
+              "    dync_tensor *e = dync_slice(x, 0, 0, 2, 1);  /* f32[2] @0 */\n"
+              "    dync_tensor *h = dync_cat(dync_tuple(d, e), 0);  /* f32[6] */\n"
+              "    dync_tensor *i = dync_mul(x, 3);  /* f32[6] */\n"
+              "    dync_tensor *j = dync_slice(i, 0, 1, 6, 1);  /* f32[5] +1 @0 */\n"
+              "    dync_tensor *k = dync_slice(i, 0, 0, 1, 1);  /* f32[1] @0 */\n"
+              "    dync_tensor *l = dync_cat(dync_tuple(j, k), 0);  /* f32[6] */\n"
+              "    dync_tensor *m = dync_slice(x, 0, 4, 6, 1);  /* f32[2] +4 @0 */\n"
+              "    dync_tensor *n = dync_slice(x, 0, 0, 4, 1);  /* f32[4] @0 */\n"
+              "    dync_tensor *o = dync_cat(dync_tuple(m, n), 0);  /* f32[6] */\n"
+              "    dync_tensor *p = dync_view(o, dync_shape(2, 3));  /* f32[2, 3] @0 */\n"
+              "    dync_tensor *q = dync_add(c, h);  /* f32[6] */\n"
+              "    dync_tensor *r = dync_sub(q, l);  /* f32[6] */\n"
+              "    return dync_tuple(p, r);\n}\n");
+    REQUIRE_OK(dync__graph_rolls(g));
+    REQUIRE_OK(dync__graph_check(g));
+    EXPECT_EQ_STR(
+        dync_graph_str(dync__graph_handle(g)),
+        "dync_value f(dync_tensor *x)  /* f32[6] */\n"
+        "{\n"
+        "    dync_tensor *slice_1 = dync_slice(x, 0, 5, 6, 1);  /* f32[1] +5 @0 */\n"
+        "    dync_tensor *slice_2 = dync_slice(x, 0, 0, 2, 1);  /* f32[2] @0 */\n"
+        "    dync_tensor *cat = dync_cat(dync_tuple(slice_1, x, slice_2), 0);  /* f32[9] */\n"
+        "    dync_tensor *slice_3 = dync_slice(cat, 0, 0, 6, 1);  /* f32[6] @0 */\n"
+        "    dync_tensor *slice_4 = dync_slice(cat, 0, 3, 9, 1);  /* f32[6] +3 @0 */\n"
+        "    dync_tensor *slice_5 = dync_slice(cat, 0, 2, 8, 1);  /* f32[6] +2 @0 */\n"
+        "    dync_tensor *mul = dync_mul(slice_5, 3);  /* f32[6] */\n"
+        "    dync_tensor *m = dync_slice(x, 0, 4, 6, 1);  /* f32[2] +4 @0 */\n"
+        "    dync_tensor *n = dync_slice(x, 0, 0, 4, 1);  /* f32[4] @0 */\n"
+        "    dync_tensor *o = dync_cat(dync_tuple(m, n), 0);  /* f32[6] */\n"
+        "    dync_tensor *p = dync_view(o, dync_shape(2, 3));  /* f32[2, 3] @0 */\n"
+        "    dync_tensor *q = dync_add(slice_3, slice_4);  /* f32[6] */\n"
+        "    dync_tensor *r = dync_sub(q, mul);  /* f32[6] */\n"
+        "    return dync_tuple(p, r);\n"
+        "}\n");
+    dync__graph_unref(g);
+}
+
 /* a and b are x placed in zeros in two ways, by `op`; then comes `rest`. */
 static dync__graph *placed(const char *x, const char *op, int n, const char *a, const char *b,
                            const char *rest)
