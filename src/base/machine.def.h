@@ -186,8 +186,7 @@
     X(CJ_PATIENCE, 4, runs, "in which weights changed: they are no longer kept packed", "peers training") \
     X(ATT_QB, 128, queries, "of a block of attention", "peers block") \
     X(ATT_KB, 256, keys, "of a block of attention", "peers block") \
-    X(SORT_RUN, 8, elements, "sorted by insertion before runs are merged", "peers sorting") \
-    X(SORT_DEAL, 400, elements, "from here a line is dealt by bytes, not merged", "peers sorting") \
+    X(SORT_DEAL, 256, elements, "from here a line is dealt by bytes, not merged", "peers sorting") \
     X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "peers sorting") \
     X(SORT_LONG, 256, elements, "in rows from here on", "peers sorting") \
     X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "peers sorting") \

@@ -110,31 +110,66 @@ static void dync__sort_best(dync__order *few, uint32_t *from, int64_t n, int64_t
     memcpy(from, place, (size_t)k * sizeof *from);
 }
 
-/* Where few of many are wanted, in half the room of all: those that come before the last of the
- * best so far are gathered, and joined to them now and then. o->place is left with the first k. */
-static void dync__sort_few(const dync__order *o, int64_t n, int64_t k)
+/* Where few of many are wanted: what is gathered before it is put in order, of a long row. */
+static bool dync__sort_is_few(const dync__sorting *s)
 {
-    int64_t room = k + DYNC__MAX(k, DYNC__SORT_ROOM), have = room;
-    dync__order few = *o;
-    uint32_t *from = o->place;
-    few.key = o->b + room;
-    few.b = o->b;
-    few.place = o->before + room;
-    few.before = o->before;
-    int64_t i = 0;
-    for (; i < room; i++) {
-        few.key[i] = o->key[i];
-        from[i] = (uint32_t)i;
+    return s->k <= s->lines.length / DYNC__SORT_FEW && s->lines.length >= DYNC__SORT_LONG;
+}
+static int64_t dync__sort_room(int64_t k) { return k + DYNC__MAX(k, DYNC__SORT_ROOM); }
+
+/* From element i on: the keys up to most and where they came from, until the room is full or the
+ * line ends; returns how many there are then. */
+#define DYNC__SORT_GATHER(type, to_key)                         \
+    for (; i < n && have < room; i++) {                         \
+        type v;                                                 \
+        memcpy(&v, x + i * step * (int64_t)sizeof v, sizeof v); \
+        uint64_t key = to_key(v) ^ flip;                        \
+        to[have] = key;                                         \
+        from[have] = (uint32_t)i;                               \
+        have += key <= most;                                    \
+    }                                                           \
+    break
+static int64_t dync__sort_gather(const dync__sorting *s, const char *x, const dync__order *few,
+                                 int64_t *at, int64_t have)
+{
+    int64_t n = s->lines.length, step = s->lines.inner, i = *at, room = dync__sort_room(s->k);
+    uint64_t flip = s->descending ? UINT64_MAX : 0, most = few->most, *to = few->key;
+    uint32_t *from = few->place;
+    switch (s->dtype) {
+    case DYNC_F32: DYNC__SORT_GATHER(uint32_t, dync__sort_key_f32);
+    case DYNC_F64: DYNC__SORT_GATHER(uint64_t, dync__sort_key_f64);
+    case DYNC_I64: DYNC__SORT_GATHER(int64_t, dync__sort_key_int);
+    case DYNC_I32: DYNC__SORT_GATHER(int32_t, dync__sort_key_int);
+    case DYNC_I16: DYNC__SORT_GATHER(int16_t, dync__sort_key_int);
+    case DYNC_I8: DYNC__SORT_GATHER(int8_t, dync__sort_key_int);
+    case DYNC_U8: DYNC__SORT_GATHER(uint8_t, dync__sort_key_int);
+    default: DYNC__SORT_GATHER(uint8_t, dync__sort_key_bool);
     }
+    *at = i;
+    return have;
+}
+
+/* o->place is left with the first k: those that come before the last of the best so far are
+ * gathered, and joined to them now and then. */
+static void dync__sort_few(const dync__sorting *s, const char *x, const dync__order *o)
+{
+    int64_t i = 0, have = 0, n = s->lines.length, k = s->k, room = dync__sort_room(k);
+    dync__order few = *o;
+    few.most = UINT64_MAX;
     for (;;) {
-        dync__sort_best(&few, from, have, k);
-        if (i == n) return;
-        uint64_t last = few.key[k - 1];
-        for (have = k; i < n && have < room; i++) {
-            few.key[have] = o->key[i];
-            from[have] = (uint32_t)i;
-            have += o->key[i] < last;
+        have = dync__sort_gather(s, x, &few, &i, have);
+        if (have == k) return; /* no more than were in order already */
+        few.place = o->place + room;
+        few.most = 0, few.least = UINT64_MAX;
+        for (int64_t j = 0; j < have; j++) {
+            few.least = DYNC__MIN(few.least, few.key[j]);
+            few.most = DYNC__MAX(few.most, few.key[j]);
         }
+        dync__sort_best(&few, o->place, have, k);
+        have = k;
+        few.place = o->place;
+        few.most = few.key[k - 1] - 1;
+        if (i == n || few.key[k - 1] == 0) return; /* nothing comes before that */
     }
 }
 
@@ -152,11 +187,12 @@ static void dync__sort_line(const dync__sorting *s, int64_t line, dync__order *o
     int64_t first = line / step * k * step + line % step;
     char *to = s->values + first * bytes;
     const uint32_t *place = o->place;
-    dync__sort_keys(s, x, o);
-    if (k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG)
-        dync__sort_few(o, n, k);
-    else
+    if (dync__sort_is_few(s)) {
+        dync__sort_few(s, x, o);
+    } else {
+        dync__sort_keys(s, x, o);
         dync__order_keys(o, n);
+    }
     switch (bytes) {
     case 8: DYNC__SORT_MOVE(uint64_t);
     case 4: DYNC__SORT_MOVE(uint32_t);
@@ -170,7 +206,8 @@ static void dync__sort_part(void *user, int part, int n_parts)
 {
     dync__sorting *s = user;
     int64_t lines = s->lines.outer * s->lines.inner;
-    size_t n = (size_t)s->lines.length, bytes = n * DYNC__SORT_BYTES;
+    size_t n = (size_t)(dync__sort_is_few(s) ? 2 * dync__sort_room(s->k) : s->lines.length),
+           bytes = n * DYNC__SORT_BYTES; /* no more for few than for all */
     uint64_t *words = dync__alloc_data(bytes);
     if (!words) {
         DYNC__ATOMIC_STORE(&s->failed, 1);

@@ -13,7 +13,7 @@ enum { MOST = 3000 };
 /* Lengths around where another way of sorting begins. */
 static int64_t random_length(void)
 {
-    int64_t near[] = {1, 2, DYNC__SORT_RUN, DYNC__SORT_LONG, DYNC__SORT_DEAL, MOST - 2};
+    int64_t near[] = {1, 2, test_random_int(3, 130), DYNC__SORT_LONG, DYNC__SORT_DEAL, MOST - 2};
     return test_random_int(0, 3) ? near[test_random_int(0, 5)] + test_random_int(0, 2)
                                  : test_random_int(1, MOST);
 }
@@ -135,8 +135,10 @@ TEST(lines_of_every_dtype)
         dync_tensor *x = dync_empty(dync_shape(outer, n, inner), .dtype = (dync_dtype)dtype);
         int64_t bytes = dync__dtype_info(dtype)->bytes;
         char *data = dync_data(x);
+        bool rising = test_random_int(0, 4) == 0; /* each comes before, or after, all so far */
         for (int64_t i = 0; i < outer * n * inner; i++)
-            dync__store_f64(data + i * bytes, dtype, random_element(dtype, spread));
+            dync__store_f64(data + i * bytes, dtype,
+                            rising ? (double)(i / inner % n / 12) : random_element(dtype, spread));
         dync_value both = top ? dync_topk(x, k, 1, down, true) : dync_sort(x, 1, down);
         sorted_line s = {.x = data, .n = n, .k = k, .inner = inner, .dtype = dtype, .down = down};
         s.values = dync_data(dync_as_tensor(dync_at(both, 0)));
