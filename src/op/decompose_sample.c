@@ -4,8 +4,10 @@
 #include "sample.h"
 DYNC__COLD
 
+/* NaN becomes 0, as torch has it. */
 static dync__dt *dync__sample_clamp(dync__chain *c, dync__dt *x, double low, double high)
 {
+    x = dync__chain_where(c, dync__chain_tt(c, DYNC__OP_eq, x, x), dync__arg_t(x), dync__arg_f(0));
     return dync__chain3(c, DYNC__OP_clamp, dync__arg_t(x), dync__arg_f(low), dync__arg_f(high));
 }
 
@@ -102,11 +104,11 @@ DYNC__FN dync__dt *dync__sample_all(const dync__sampler *s, dync__dt *x)
         at = dync__chain_shape(c, DYNC__OP_expand, at, 3, shape);
         dync__dt *v =
             dync__chain3(c, DYNC__OP_gather, dync__arg_t(x), dync__arg_i(2), dync__arg_t(at));
-        if (t.weight)
-            v = dync__chain_tt(c, DYNC__OP_mul, v,
-                               dync__chain_ti(c, DYNC__OP_unsqueeze, t.weight, 1));
         v = dync__chain_where(c, dync__chain_ti(c, DYNC__OP_unsqueeze, t.inside, 1), dync__arg_t(v),
                               dync__arg_f(0));
+        if (t.weight) /* behind the choice: of a place that is NaN, so is the result */
+            v = dync__chain_tt(c, DYNC__OP_mul, v,
+                               dync__chain_ti(c, DYNC__OP_unsqueeze, t.weight, 1));
         sum = sum ? dync__chain_tt(c, DYNC__OP_add, sum, v) : v;
     }
     return sum;

@@ -379,6 +379,12 @@ for d in HALVES:
     edge('rms_norm', G(d, [3, 4], 'n0'), Dims([4]), w, 1e-5, exact=True)
     edge('binary_cross_entropy_with_logits', G(d, [3, 4], 'n0'), T(d, [3, 4], 'q0'), exact=True)
 
+# places that are no number: of nothing outside NaN, of an edge or a mirror image place 0
+for m in ('nearest', 'bilinear', 'bicubic'):
+    for p in ('zeros', 'border', 'reflection'):
+        at = v('f32', [nan, 0.1, 0.1, nan, inf, 0.3, -inf, -0.5], [1, 4, 1, 2])
+        edge('grid_sample', T('f32', [1, 2, 3, 4], 'n0'), at, m, p, False)
+
 
 def write(path):
     with open(path, 'w') as f:
