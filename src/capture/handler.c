@@ -163,3 +163,15 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     dync__tensor *real = t->env.real.at[x->node ? of->env : x->node_output];
     return real ? dync__inplace_check(real, x->node != NULL) : DYNC_OK;
 }
+
+/* A call that follows a script has no use for it: what is given out anew
+ * has a handle of its own. */
+DYNC__RARE static void dync__tracer_released(dync__tensor *x)
+{
+    const dync__tracer *t = dync__tls.capture_state;
+    if (t && t->handler.call == dync__tracer_call && dync__tracer_owns(t, x) &&
+        dync__tracer_is_gone(t, x))
+        dync__handle_end(x);
+}
+
+DYNC__FN void dync__released_install(void) { dync__scope_watch_fakes(dync__tracer_released); }

@@ -86,6 +86,7 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
     DYNC__ATOMIC_STORE(&dync__module_mode_switched, dync__capture_mode_switched);
     dync__numbers_install();
+    dync__released_install();
 #if !defined(DYNC_SMALL) /* there by compiling without fullgraph */
     dync__scripts_install();
 #endif

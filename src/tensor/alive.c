@@ -30,6 +30,16 @@ DYNC__OFTEN static void dync__slot_free(dync__tensor *t)
     s->free[s->n_free++] = t;
 }
 
+/* As above, but that the tensor lives on. */
+DYNC__RARE DYNC__FN void dync__handle_end(dync__tensor *t)
+{
+    dync__tensor_state *s = dync__tensor_state_get();
+    if (s)
+        s->grave[s->next_grave++ % DYNC__GRAVES] =
+            (dync__grave){(uintptr_t)dync__handle(t), t->op, t->at.file, t->at.line};
+    DYNC__ATOMIC_STORE(&t->generation, (t->generation + 1) & DYNC__HANDLE_GENERATIONS);
+}
+
 /* Elements from the first to one past the last address a layout reaches; 0 when it is empty.
  * Layouts are checked when made. */
 DYNC__FN int64_t dync__layout_span(const dync__layout *lay)

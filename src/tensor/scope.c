@@ -40,6 +40,10 @@ typedef struct dync__scopes {
     bool hinted;
 } dync__scopes;
 
+/* dync__scope_watch_fakes has set both. */
+static void (*dync__scope_unwind_watched)(dync__scopes *, int start);
+static void (*dync__scope_released)(dync__tensor *);
+
 static void dync__scopes_thread_end(dync__thread *thread);
 
 DYNC__RARE static DYNC__NOINLINE dync__scopes *dync__scopes_new(void)
@@ -175,13 +179,52 @@ DYNC__OFTEN static int dync__scope_find(const dync__scopes *s, const dync_scope 
     return i;
 }
 
+typedef DYNC__VEC(dync__tensor *) dync__fakes;
+DYNC__RARE static void dync__fakes_add(dync__fakes *to, dync__tensor *t)
+{
+    if (t && (t->flags & DYNC__T_FAKE)) (void)dync__vec_push(to, t);
+}
+
+DYNC__RARE static void dync__fakes_add_list(dync__fakes *to, const dync__list *l)
+{
+    for (int i = 0; l && i < l->n; i++) {
+        if (l->items[i].kind == DYNC_KIND_TENSOR) dync__fakes_add(to, dync__peek(l->items[i].as.t));
+        dync__fakes_add_list(to, dync__value_list(l->items[i]));
+    }
+}
+
+/* A trace holds what it records, which must not outlive its scope for the program: as in plain
+ * code, a handle that nothing else holds is stale. */
+DYNC__RARE static DYNC__NOINLINE void dync__scope_unwind_traced(dync__scopes *s, int start)
+{
+    dync__fakes fakes = {0};
+    for (int i = start; i < s->entry.n; i++) {
+        const dync__entry *e = &s->entry.at[i];
+        if (e->kind == DYNC__ENTRY_TENSOR) dync__fakes_add(&fakes, e->object);
+        if (e->kind == DYNC__ENTRY_LIST) dync__fakes_add_list(&fakes, e->object);
+    }
+    dync__scope_unwind(s, start);
+    for (int i = 0; i < fakes.n; i++) /* a slot lasts, and a free one has no reference */
+        if (DYNC__ATOMIC_PEEK(&fakes.at[i]->refs) == 1) dync__scope_released(fakes.at[i]);
+    dync__vec_free(&fakes);
+}
+
+DYNC__FN void dync__scope_watch_fakes(void (*released)(dync__tensor *))
+{
+    DYNC__ATOMIC_STORE(&dync__scope_released, released);
+    DYNC__ATOMIC_STORE(&dync__scope_unwind_watched, dync__scope_unwind_traced);
+}
+
 /* The mark stays while entries are released: what that adds belongs to the scope that ends. */
 DYNC__OFTEN static void dync__scope_close(dync__scopes *s, int i)
 {
     int start = s->mark.at[i].start;
     s->mark.n = i + 1;
     s->start = start;
-    dync__scope_unwind(s, start);
+    if (DYNC__UNLIKELY(dync__tls.compiling) && dync__scope_unwind_watched)
+        dync__scope_unwind_watched(s, start);
+    else
+        dync__scope_unwind(s, start);
     s->mark.n = i;
     s->start = i > 0 ? s->mark.at[i - 1].start : 0;
 }
@@ -292,11 +335,14 @@ DYNC_API void dync_release(dync_tensor *handle)
     if (!t) return;
     int32_t n = DYNC__ATOMIC_PEEK(&t->retains);
     while (n > 0 && !DYNC__ATOMIC_CAS(&t->retains, &n, n - 1)) {}
+    bool last = DYNC__UNLIKELY(dync__tls.compiling) && dync__scope_released &&
+                (t->flags & DYNC__T_FAKE) && DYNC__ATOMIC_PEEK(&t->refs) == 2;
     if (n > 0)
         dync__unref(t);
     else
         dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s",
                    t->op ? t->op : "the user");
+    if (last && n > 0) dync__scope_released(t);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

@@ -225,6 +225,8 @@ DYNC__FN dync__tensor *dync__tensor_fake(int dtype, int device, const dync__layo
 DYNC__FN dync__tensor *dync__tensor_alias(const dync__tensor *base, int dtype,
                                           const dync__layout *);
 DYNC__FN void dync__ref(dync__tensor *);
+/* its handles are stale from now on, though it lives */
+DYNC__FN void dync__handle_end(dync__tensor *);
 /* NULL allowed; the last one frees: grad meta by hook, storage */
 DYNC__FN void dync__unref(dync__tensor *);
 DYNC__FN dync__storage *dync__storage_new(int device, size_t size_bytes); /* one reference */
@@ -273,6 +275,9 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg);
 /* Ends scope s but hands every tensor inside v (lists and texts too) to the scope around it. */
 DYNC__FN void dync__scope_end_keep(dync_scope *s, dync_value *v);
 DYNC__FN int dync__scope_depth(void);
+/* capture/: released(fake) where a fake's scope has ended while it is traced, and one reference is
+ * left. Not called: nothing of it is linked. */
+DYNC__FN void dync__scope_watch_fakes(void (*released)(dync__tensor *));
 /* every scope of this thread, the root included (dync_shutdown) */
 DYNC__FN void dync__scope_end_all(void);
 /* Lists: items keep a reference on their tensors; the list belongs to the scope. */

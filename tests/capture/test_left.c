@@ -247,9 +247,10 @@ TEST(nothing_stays_of_calls_as_written)
 static dync_tensor *out_of_scopes(dync_tensor *x)
 {
     DYNC_SCOPE {
-        dync_tensor *y = dync_mul(x, 2);
+        dync_tensor *y = dync_escape(dync_add(dync_mul(x, 2), 1));
         DYNC_SCOPE {
-            return dync_add(y, 1);
+            (void)dync_neg(y);
+            return y;
         }
     }
     return NULL;
