@@ -27,6 +27,7 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
                              dync__arg_dims(rel.ndim, rel.shape),
                              dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
         if (!dync__layout_is_dense(&s->lay)) {
+            if (self->numel == 0) return DYNC_OK; /* nothing is written */
             f->strided_write = true;
             return dync__functional_refuse(f, "a part of a strided input is written in place");
         }

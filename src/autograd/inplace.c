@@ -60,12 +60,32 @@ static void dync__copy_slices_release(void *state)
     dync__gnode_release(((dync__geometry *)state)->inner);
 }
 
+/* An empty part: the base, which may overlap itself, is what it was. */
+static dync_status dync__copy_slices_of_nothing(const dync__geometry *geo, dync__tensor *grad,
+                                                int n_in, const bool *needed,
+                                                dync__tensor **grad_in)
+{
+    dync__tensor *none = dync__view_take(dync__grad_zeros(
+        dync__view_dims(geo->view.ndim, geo->view.shape), geo->dtype, geo->device));
+    if (!none) return dync__view_pending();
+    dync_status status = dync__gnode_run(geo->inner, &none, needed, grad_in, !dync__grad_is_off());
+    dync__unref(none);
+    if (status != DYNC_OK || n_in == 0 || !needed[0]) return status;
+    dync__unref(grad_in[0]);
+    dync__ref(grad_in[0] = grad);
+    return DYNC_OK;
+}
+
 /* The gradient of the whole base: that of the written part has gone through the operation, the rest
  * passes. */
 static dync_status dync__copy_slices_into(const dync__geometry *geo, dync__tensor *grad, int n_in,
                                           const bool *needed, dync__tensor **grad_in)
 {
     dync__view_span span = {0, 0};
+    int64_t n = 1;
+    if (dync__layout_overlaps_itself(&geo->base))
+        DYNC__TRY(dync__numel(geo->view.ndim, geo->view.shape, &n));
+    if (!n) return dync__copy_slices_of_nothing(geo, grad, n_in, needed, grad_in);
     dync__view_span_add(&span, &geo->base);
     bool whole = dync__layout_is_contiguous(&geo->base);
     dync_dims shape = dync__view_dims(geo->base.ndim, geo->base.shape),

@@ -158,9 +158,31 @@ static dync_tensor *write_to_nothing(dync_tensor *x, dync_tensor *y)
     dync_zero_(dync_pixel_shuffle(x, 2));
     return dync_mul(y, 2);
 }
+/* An empty part of what overlaps itself, which as a whole could not be written. */
+static dync_tensor *write_to_no_part(dync_tensor *x, dync_tensor *y)
+{
+    dync_mul_(dync_unsqueeze(dync_slice(x, 1, 0, 0, 1), 0), 3);
+    return dync_mul(dync_add(x, y), 2);
+}
 TEST(writes_to_nothing)
 {
     static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    for (int i = 0; i < 6; i++) {
+        dync_compiled *f = dync_compile(write_to_no_part, .backend = on[i % 3]);
+        dync_tensor *leaf = dync_requires_grad_(dync_rand(dync_shape(1, 4)), i > 2),
+                    *x = dync_expand(dync_mul(leaf, 2), dync_shape(3, 4)),
+                    *y = dync_ones(dync_shape(4));
+        for (int call = 0; call < 2; call++) {
+            dync_tensor *got = dync_call(f, x, y);
+            EXPECT(got && dync_allclose(got, write_to_no_part(x, y), TOL_F32_SUM, TOL_F32_SUM));
+        }
+        if (i > 2) {
+            dync_backward(dync_sum(dync_call(f, x, y), DYNC_ALL, false));
+            dync_tensor *g = dync_grad(leaf);
+            EXPECT(g && dync_allclose(g, dync_full(dync_shape(1, 4), 12), TOL_EXACT, TOL_EXACT));
+        }
+        dync_compiled_free(f);
+    }
     for (int i = 0; i < 3; i++) {
         dync_compiled *f = dync_compile(write_to_nothing, .backend = on[i]);
         dync_tensor *x = dync_slice(dync_ones(dync_shape(2, 4, 2, 0)), 0, 1, 2, 1),
