@@ -95,6 +95,39 @@ static dync_tensor *dync__row_part(dync_tensor *row, const dync__tensor *t, int6
     return row;
 }
 
+/* t's dims, slowest first, where its memory is dense; else as they are. */
+static dync_dims dync__dims_in_memory(const dync__tensor *t)
+{
+    dync_dims order = {.n = t->lay.ndim};
+    bool used[DYNC_MAX_DIMS] = {false}, more = dync__layout_is_dense(&t->lay);
+    int64_t span = 1;
+    int at = order.n;
+    while (more) {
+        more = false;
+        for (int d = 0; d < order.n && !more; d++) {
+            if (used[d] || t->lay.shape[d] == 1 || !dync__sz_eq(t->lay.stride[d], span)) continue;
+            used[d] = more = true;
+            order.d[--at] = d;
+            span = dync__sz_mul(span, t->lay.shape[d]);
+        }
+    }
+    for (int d = order.n - 1; d >= 0; d--)
+        if (!used[d]) order.d[--at] = d;
+    return order;
+}
+
+/* A row major value in the memory order that t has. */
+static dync_tensor *dync__row_strides(dync_tensor *part, const dync__tensor *t)
+{
+    dync_dims order = dync__dims_in_memory(t), back = order;
+    bool same = true;
+    for (int d = 0; d < order.n; d++) {
+        back.d[order.d[d]] = d;
+        same = same && order.d[d] == d;
+    }
+    return same ? part : dync_permute(dync_contiguous(dync_permute(part, order)), back);
+}
+
 /* Several outputs go through one node as one row, and are cut out of it again. */
 static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_value *result)
 {
@@ -115,9 +148,12 @@ static void dync__traced_outputs(dync__apply *a, dync__traced_function f, dync_v
         flat[i] = dync_v_tensor(dync_reshape(flat[i].as.t, dync_shape(-1)));
     dync_tensor *row = n_flat == 1 ? flat[0].as.t : dync_cat(dync_tuple_of(n_flat, flat), 0);
     row = dync__traced_node(a, row, n, item, number);
-    for (int i = 0; i < n && row; i++)
-        if (f.packed >> i & 1)
-            item[i] = dync_v_tensor(dync__row_part(row, dync__open(item[i].as.t), &at));
+    for (int i = 0; i < n && row; i++) {
+        const dync__tensor *t = f.packed >> i & 1 ? dync__open(item[i].as.t) : NULL;
+        if (t && n_flat == 1) item[i] = dync_v_tensor(row);
+        if (t && n_flat > 1)
+            item[i] = dync_v_tensor(dync__row_strides(dync__row_part(row, t, &at), t));
+    }
     *result = row && dync__error_count() == errors ? dync_tuple_of(n, item) : DYNC_NONE;
 }
 
