@@ -375,6 +375,7 @@ DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int 
     if (!g->node || !dync__fuse_note_reads(g, steps, *n_steps)) goto done;
     g->options = options;
     g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
+    g->job.bounded = options->max_insts <= 0;
     g->job.needed = dync__fuse_needed;
     g->job.user = g;
     status = DYNC_OK;

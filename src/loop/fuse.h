@@ -24,6 +24,9 @@ typedef struct dync__index_map {
     int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
         coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
 } dync__index_map;
+/* Machine code gets so many words for the accesses of a kernel: two for each and one for each loop
+ * around its lanes (codegen/jit.h). Kernels that have room do not merge to one that has none. */
+enum { DYNC__FUSE_ADDRESSED = 296 };
 /* A nest and the maps into it; a split of a loop keeps all of them right. */
 typedef struct dync__fuse_frame {
     dync__nest nest;
@@ -83,7 +86,8 @@ typedef struct dync__fuse_item {
 } dync__fuse_item;
 typedef struct dync__fuse_job {
     dync__arena *arena;
-    int max_insts, max_straight;                /* of any kernel, of one without reductions */
+    int max_insts, max_straight; /* of any kernel, of one without reductions */
+    bool bounded;                /* for machine code of this machine: DYNC__FUSE_ADDRESSED */
     bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
     void *user;
     bool no_memory;

@@ -70,12 +70,33 @@ static bool dync__fuse_too_long(const dync__fuse_job *job, int live)
     return DYNC__MIN(n_a, n_b) > DYNC__FUSE_FEW && 2 * DYNC__MAX(of_a + link, of_b) > n_a + n_b;
 }
 
+static int dync__fuse_addressed(int accesses, int loops)
+{
+    return accesses * (1 + DYNC__MAX(loops, 1));
+}
+
+/* Would machine code for each of the two be one kernel without? */
+static bool dync__fuse_too_many(const dync__fuse_job *job, const dync__nest *nest)
+{
+    int n = 0;
+    for (int i = 0; i < job->item.n; i++) n += !job->item.at[i].dead && job->item.at[i].buf;
+    if (!job->bounded || dync__fuse_addressed(n, nest->n) <= DYNC__FUSE_ADDRESSED) return false;
+    for (int i = 0; i < 2 && job->from[i]; i++) {
+        const dync__kernel *k = job->from[i];
+        n = 0;
+        for (int v = 0; v < k->inst.n; v++) n += k->inst.at[v].buf >= 0;
+        if (dync__fuse_addressed(n, k->n_dims) > DYNC__FUSE_ADDRESSED) return false;
+    }
+    return true;
+}
+
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
-static bool dync__fuse_limits(dync__fuse_job *job, int live)
+static bool dync__fuse_limits(dync__fuse_job *job, const dync__nest *nest, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
     int n = 0;
-    if (live > job->max_insts || dync__fuse_too_long(job, live)) return false;
+    if (live > job->max_insts || dync__fuse_too_long(job, live) || dync__fuse_too_many(job, nest))
+        return false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
         bool known = item->dead || !item->buf;
@@ -155,7 +176,7 @@ DYNC__FN dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *
                                          const char *name)
 {
     int live = dync__fuse_sweep(job);
-    if (!dync__fuse_limits(job, live) || !dync__fuse_place_all(job, nest)) return NULL;
+    if (!dync__fuse_limits(job, nest, live) || !dync__fuse_place_all(job, nest)) return NULL;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
         if (!item->dead && dync__fuse_is_store(item->in.prim) && !dync__fuse_recompute_safe(job, i))
@@ -264,7 +285,7 @@ static dync__kernel *dync__fuse_try(dync__fuse_job *job, const dync__fuse_roles 
     }
     if (!dync__fuse_resolve(job, &f->nest)) return NULL;
     int live = dync__fuse_sweep(job);
-    if (!dync__fuse_limits(job, live)) return NULL;
+    if (!dync__fuse_limits(job, &f->nest, live)) return NULL;
     for (int i = 0; i < job->item.n && r->guest_pointwise && !r->host_pointwise; i++) {
         const dync__fuse_item *item = &job->item.at[i];
         if (item->dead || !dync__fuse_is_store(item->in.prim) || item->first != r->guest_first)

@@ -301,4 +301,27 @@ TEST(hooks_retained_and_second_gradients)
     }
 }
 
+/* ---- forward --------------------------------------------------------------------------------- */
+static int n_steps;
+static dync_tensor *average(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *xy = dync_mul(x, y), *h = dync_select(xy, 1, 0);
+    for (int t = 1; t < n_steps; t++) h = dync_add(dync_mul(h, 0.9), dync_select(xy, 1, t));
+    return h;
+}
+/* Machine code has room for about a hundred accesses: a kernel of more was interpreted. */
+TEST(more_slices_than_one_kernel_reads)
+{
+    int64_t few = 0;
+    for (n_steps = 60; n_steps <= 300; n_steps += 60) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(average);
+        dync_tensor *x = dync_randn(dync_shape(3, n_steps, 16)), *y = dync_randn_like(x);
+        EXPECT(dync_allclose(dync_call(f, x, y), average(x, y), 1e-5, 1e-5));
+        int64_t bytes = dync_compiled_info(f).code_bytes;
+        if (n_steps == 60) few = bytes;
+        EXPECT(bytes >= few * (n_steps / 60) / 2);
+        dync_compiled_free(f);
+    }
+}
+
 TEST_MAIN
