@@ -206,6 +206,7 @@ DYNC__PLAIN
 #include "codegen/jit_part.c"
 #include "codegen/jit.c"
 #include "codegen/tile_forms.h"
+#include "codegen/tile_each.c"
 #include "codegen/interp_tile.c"
 #include "codegen/interp_plan.c"
 #include "codegen/interp_cold.c"

@@ -35,9 +35,8 @@ static int dync__ib_emit_reduce(dync__ib *b, int i, int phase)
     r.bytes = (uint8_t)dync__type_bytes(r.type);
     r.phase = phase;
     r.dst = dync__ib_value(b, DYNC__HOME_SCRATCH, in->type, 1);
-    static const uint8_t combine[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
-                                      DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
-    if (r.kind < DYNC__R_ARGMAX) r.combine = dync__tile_find(b->isa, combine[r.kind], r.type);
+    if (r.kind < DYNC__R_ARGMAX)
+        r.combine = dync__tile_find(b->isa, dync__reduce_prim(r.kind), r.type);
     dync__ib_identity(&r);
     if (!dync__avec_push(b->p.arena, &b->reduce, r)) b->failed = true;
     dync__interp_step s = dync__ib_step(DYNC__STEP_REDUCE, 2, r.type, -1, o.value);

@@ -52,6 +52,17 @@ typedef struct dync__tile_set {
 #define DYNC__TILE_FLOATS(V, A, t, T, F)                                           \
     DYNC__TILE_BINARY(V, A, t, T, DYNC__TILE_FLOAT_BINARY(DYNC__TILE_CASE2, t, T)) \
     DYNC__TILE_UNARY(V, A, t, T, DYNC__TILE_FLOAT_UNARY(DYNC__TILE_CASE1, DYNC__TILE_SLOW1, T, F))
+#if defined(DYNC_SMALL)
+#define DYNC__TILE_SET(V, A, FMAF, FMA)                      \
+    DYNC__TILE_FLOATS(V, A, f, float, f)                     \
+    DYNC__TILE_THREE(V, A, FMAF, FMA)                        \
+    static const dync__tile_set dync__tile_##V = {           \
+        {dync__tile_##V##_unary_f, NULL, NULL, NULL, NULL},  \
+        {dync__tile_##V##_binary_f, NULL, NULL, NULL, NULL}, \
+        dync__tile_##V##_three,                              \
+        NULL,                                                \
+        NULL};
+#else
 #define DYNC__TILE_SET(V, A, FMAF, FMA)                                                    \
     DYNC__TILE_FLOATS(V, A, f, float, f)                                                   \
     DYNC__TILE_F64(DYNC__TILE_FLOATS(V, A, d, double, ))                                   \
@@ -70,6 +81,7 @@ typedef struct dync__tile_set {
         dync__tile_##V##_three,                                                            \
         dync__tile_##V##_cast,                                                             \
         dync__tile_##V##_convert};
+#endif
 
 #if !defined(__x86_64__) && (defined(__FP_FAST_FMAF) || defined(__aarch64__))
 DYNC__TILE_SET(base, DYNC__TILE_CODE, fmaf(a, b, c), fma(a, b, c))
@@ -84,14 +96,14 @@ DYNC__TILE_SET(avx2, DYNC__TILE_AVX2, __builtin_fmaf(a, b, c), __builtin_fma(a, 
 
 /* X(kind, letter, type, expression); FLOATS: their first steps are vectors */
 /* clang-format off */
+#define DYNC__TILE_FOLDS_F32(X, FLOATS)                                                            \
+    FLOATS(SUM, f, float, a + b)              FLOATS(MAX, f, float, DYNC__TILE_MAX(f))             \
+    FLOATS(MIN, f, float, DYNC__TILE_MIN(f))  X(PROD, f, float, a * b)
 #define DYNC__TILE_FOLDS(X, FLOATS)                                                                \
-    FLOATS(SUM, f, float, a + b)                                                                   \
+    DYNC__TILE_FOLDS_F32(X, FLOATS)                                                                \
     X(SUM, i, int32_t, DYNC__TILE_I(+))       X(SUM, l, int64_t, DYNC__TILE_L(+))                  \
-    X(PROD, f, float, a * b)                                                                       \
     X(PROD, i, int32_t, DYNC__TILE_I(*))      X(PROD, l, int64_t, DYNC__TILE_L(*))                 \
-    FLOATS(MAX, f, float, DYNC__TILE_MAX(f))                                                       \
     X(MAX, i, int32_t, a > b ? a : b)         X(MAX, l, int64_t, a > b ? a : b)                    \
-    FLOATS(MIN, f, float, DYNC__TILE_MIN(f))                                                       \
     X(MIN, i, int32_t, a < b ? a : b)         X(MIN, l, int64_t, a < b ? a : b)                    \
     X(ANY, b, uint8_t, a | b)                 X(ALL, b, uint8_t, a & b)                            \
     DYNC__TILE_F64(                                                                                \
@@ -137,8 +149,13 @@ static int dync__tile_letter(int type)
 DYNC__TILE_CODE DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half)
 {
     switch (kind * DYNC__TILE_TYPES + dync__tile_letter(type)) {
+#if defined(DYNC_SMALL)
+        DYNC__TILE_FOLDS_F32(DYNC__TILE_CASE_FOLD, DYNC__TILE_CASE_FOLD)
+    default: dync__tile_each_fold(dync__reduce_prim(kind), type, lanes, half);
+#else
         DYNC__TILE_FOLDS(DYNC__TILE_CASE_FOLD, DYNC__TILE_CASE_FOLD_FLOATS)
     default: break;
+#endif
     }
 }
 
@@ -189,13 +206,26 @@ static const dync__tile_set *dync__tile_sets(int isa)
     return &dync__tile_base;
 }
 
+/* Is it done one element at a time? */
+static bool dync__tile_is_each(int isa, bool is_f32)
+{
+    return isa < 0 || (DYNC__SMALLER(true, false) && !is_f32);
+}
+
 static dync__tile dync__tile_make(dync__tile_fn fn, int op, size_t d, size_t a, size_t b, size_t c)
 {
-    dync__tile t = {fn, (uint8_t)op, {(uint8_t)d, (uint8_t)a, (uint8_t)b, (uint8_t)c}};
+    dync__tile t = {fn, (uint16_t)op, {(uint8_t)d, (uint8_t)a, (uint8_t)b, (uint8_t)c}};
     return t;
 }
 
 static size_t dync__tile_bytes(int dtype) { return (size_t)dync__dtype_info(dtype)->bytes; }
+
+static dync__tile dync__tile_each_of(int prim, int from, int to, size_t d, int n)
+{
+    size_t x = dync__tile_bytes(from);
+    return dync__tile_make(dync__tile_each, dync__tile_each_op(prim, from, to), d,
+                           prim == DYNC__P_select ? 1 : x, n > 1 ? x : 0, n > 2 ? x : 0);
+}
 
 DYNC__FN dync__tile dync__tile_find(int isa, int prim, int type)
 {
@@ -205,10 +235,13 @@ DYNC__FN dync__tile dync__tile_find(int isa, int prim, int type)
     int letter = dync__tile_letter(type), as = prim < DYNC__N_PRIMS ? prim : (int)DYNC__P_max;
     const dync__prim_row *row = dync__prim_info(as);
     size_t x = dync__tile_bytes(type), d = row->result == 'B' ? 1 : x;
+    bool three = prim == DYNC__P_fma || prim == DYNC__P_select;
+    if (!three && !strchr(row->types, "fdilb"[letter])) return dync__tile_make(NULL, 0, 0, 0, 0, 0);
+    if (dync__tile_is_each(isa, type == DYNC_F32 || (prim == DYNC__P_select && type == DYNC_I32)))
+        return dync__tile_each_of(prim, type, d == 1 ? (int)DYNC_BOOL : type, d, row->n_args);
     if (prim == DYNC__P_fma)
         return dync__tile_make(set->three, DYNC__TILE_FMA + dync__is_f64(type), x, x, x, x);
     if (prim == DYNC__P_select) return dync__tile_make(set->three, selects[letter], x, 1, x, x);
-    if (!strchr(row->types, "fdilb"[letter])) return dync__tile_make(NULL, 0, 0, 0, 0, 0);
     if (row->n_args == 1) return dync__tile_make(set->unary[letter], prim, d, x, 0, 0);
     return dync__tile_make(set->binary[letter], prim, d, x, x, 0);
 }
@@ -216,6 +249,8 @@ DYNC__FN dync__tile dync__tile_find(int isa, int prim, int type)
 DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to)
 {
     int op = dync__tile_letter(from) * DYNC__TILE_TYPES + dync__tile_letter(to);
+    if (dync__tile_is_each(isa, false))
+        return dync__tile_each_of(DYNC__P_cast, from, to, dync__tile_bytes(to), 1);
     return dync__tile_make(dync__tile_sets(isa)->cast, op, dync__tile_bytes(to),
                            dync__tile_bytes(from), 0, 0);
 }
@@ -228,6 +263,12 @@ static dync__tile dync__tile_convert(int isa, int kind, int storage)
     bool is_bool = storage == DYNC_BOOL && kind == DYNC__TILE_WIDEN;
     size_t stored = dync__tile_bytes(storage), computed = is_bool ? 1 : 4;
     if (!is_float && !is_int && !is_bool) return dync__tile_make(NULL, 0, 0, 0, 0, 0);
+    if (dync__tile_is_each(isa, false)) {
+        int compute = dync__dtype_info(storage)->compute, widens = kind == DYNC__TILE_WIDEN,
+            prim = kind == DYNC__TILE_WRAP ? DYNC__P_wrap : DYNC__P_cast;
+        return dync__tile_each_of(prim, widens ? storage : compute, widens ? compute : storage,
+                                  kind == DYNC__TILE_NARROW ? stored : computed, 1);
+    }
     if (storage == DYNC_U8 && kind == DYNC__TILE_NARROW) storage = DYNC_I8; /* the same bits */
     return dync__tile_make(dync__tile_sets(isa)->convert, kind + storage,
                            kind == DYNC__TILE_NARROW ? stored : computed,

@@ -18,7 +18,8 @@ typedef void (*dync__tile_fn)(int op, void *d, const void *a, const void *b, con
  * dync__tile_run. fn NULL: there is nothing to do, or no such operation. */
 typedef struct dync__tile {
     dync__tile_fn fn;
-    uint8_t op, bytes[4]; /* of an element of d, a, b and c; 0: not by lanes */
+    uint16_t op;
+    uint8_t bytes[4]; /* of an element of d, a, b and c; 0: not by lanes */
 } dync__tile;
 /* On n elements. d may be a, b or c where elements are of one size; other overlap is not allowed.
  * Only operations of two and three operands take scalars. */
@@ -31,12 +32,18 @@ DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
  * result of 2 * half lanes. kind: SUM PROD MAX MIN of numbers, ANY ALL of BOOL. */
 DYNC__FN void dync__tile_fold(int kind, int type, void *lanes, int half);
 
-/* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512 */
+/* isa: 0 baseline, 1 AVX2 and FMA, 2 AVX-512; -1: one element at a time (tile_each.c) */
 DYNC__FN dync__tile dync__tile_find(int isa, int prim, int operand_type);
 DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile dync__tile_wrap(int isa, int storage);
+/* tile_each.c: the function of every tile, what it takes as `op`, and dync__tile_fold. The dtypes of
+ * its operands and its result may be those of storage; of `wrap`, `to` is what it goes through. */
+DYNC__FN void dync__tile_each(int op, void *d, const void *a, const void *b, const void *c,
+                              int64_t blocks, int scalars);
+DYNC__FN int dync__tile_each_op(int prim, int from, int to);
+DYNC__FN void dync__tile_each_fold(int prim, int type, void *lanes, int half);
 /* a: I64 numbers of draws; b: uint64_t {seed, offset}; kind: DYNC__DRAW_* */
 DYNC__FN dync__tile dync__tile_random(int type, int kind);
 #endif

@@ -227,16 +227,22 @@ enum { DYNC__TILE_WIDEN, DYNC__TILE_NARROW = 32, DYNC__TILE_WRAP = 64 };
                        T b = y[i], c = z[i]; d[i] = (e);)                                   \
     }
 #define DYNC__TILE_SELECT(t, T) DYNC__TILE_CASE3(DYNC__TILE_##t, uint8_t, T, a ? b : c)
+#if defined(DYNC_SMALL) /* one element at a time: tile_each.c */
+#define DYNC__TILE_THREE_OTHERS(FMA)
+#else
+#define DYNC__TILE_THREE_OTHERS(FMA)                                       \
+    DYNC__TILE_F64(DYNC__TILE_CASE3(DYNC__TILE_DFMA, double, double, FMA)) \
+    DYNC__TILE_SELECT(d, uint64_t)                                         \
+    DYNC__TILE_SELECT(b, uint8_t)
+#endif
 #define DYNC__TILE_THREE(V, A, FMAF, FMA)                                                        \
     DYNC__TILE_HEAD(A, dync__tile_##V##_three)                                                   \
     {                                                                                            \
         const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2); \
         switch (op) {                                                                            \
             DYNC__TILE_CASE3(DYNC__TILE_FMA, float, float, FMAF)                                 \
-            DYNC__TILE_F64(DYNC__TILE_CASE3(DYNC__TILE_DFMA, double, double, FMA))               \
             DYNC__TILE_SELECT(f, uint32_t)                                                       \
-            DYNC__TILE_SELECT(d, uint64_t)                                                       \
-            DYNC__TILE_SELECT(b, uint8_t)                                                        \
+            DYNC__TILE_THREE_OTHERS(FMA)                                                         \
         default: break;                                                                          \
         }                                                                                        \
     }

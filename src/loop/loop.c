@@ -71,6 +71,13 @@ DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *k)
     return any;
 }
 
+DYNC__FN int dync__reduce_prim(int kind)
+{
+    static const uint8_t prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
+                                    DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
+    return prims[kind];
+}
+
 DYNC__FN int dync__reduce_type(int kind, int operand_type)
 {
     return kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN ? DYNC_I64 : operand_type;

@@ -227,6 +227,8 @@ DYNC__FN bool dync__kernel_has_sizes(const dync__kernel *);
 /* By value: is it a constant, or made of such alone? Simplification leaves those only where sizes
  * decide one. One walk for all, as values share their operands. NULL: out of memory. */
 DYNC__FN const bool *dync__kernel_numbers(const dync__kernel *, dync__arena *);
+/* What combines two partial results; of no argmax or argmin. */
+DYNC__FN int dync__reduce_prim(int kind);
 /* I64 for argmax and argmin, else the operand's */
 DYNC__FN int dync__reduce_type(int kind, int operand_type);
 

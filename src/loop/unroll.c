@@ -80,8 +80,6 @@ static int dync__unroll_position(dync__unroll *u, const int32_t *x, bool greates
 
 static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x)
 {
-    static const int prims[] = {DYNC__P_add, DYNC__P_mul, DYNC__P_max,
-                                DYNC__P_min, DYNC__P_or_, DYNC__P_and_};
     if (kind == DYNC__R_ARGMAX || kind == DYNC__R_ARGMIN)
         return dync__unroll_position(u, x, kind == DYNC__R_ARGMAX);
     int v[DYNC__UNROLL_ROW] = {x[0]}, n = u->length, type = dync__lb_type(&u->b, x[0]);
@@ -91,7 +89,8 @@ static int dync__unroll_reduce(dync__unroll *u, int kind, const int32_t *x)
         v[0] = dync__lb_op(&u->b, DYNC__P_add, dync__lb_f(&u->b, type, 0), v[0], -1);
     for (; n > 1; n = (n + 1) / 2) /* of two zeros the first */
         for (int t = 0; t < n; t += 2)
-            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, prims[kind], v[t + 1], v[t], -1) : v[t];
+            v[t / 2] = t + 1 < n ? dync__lb_op(&u->b, dync__reduce_prim(kind), v[t + 1], v[t], -1)
+                                 : v[t];
     return v[0];
 }
 
