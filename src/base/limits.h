@@ -40,6 +40,18 @@ enum {
 #else
 #define DYNC__FOR_GRADIENTS(table) (table)
 #endif
+/* What few programs need of a stage is behind a pointer: a small program puts it there where it
+ * builds what needs it (dync__interp_scans), and so links it. DYNC__BY_NEED: of the pointer;
+ * DYNC__AT_FIRST: its first value; DYNC__PUT: in the function that puts it there. */
+#if defined(DYNC_SMALL)
+#define DYNC__BY_NEED
+#define DYNC__AT_FIRST(value) NULL
+#define DYNC__PUT(pointer, value) ((pointer) = (value))
+#else
+#define DYNC__BY_NEED const
+#define DYNC__AT_FIRST(value) (value)
+#define DYNC__PUT(pointer, value) ((void)0)
+#endif
 #define DYNC__SYM_NONE DYNC__LEFT_OUT(DYNC_NO_SYMBOLIC)
 #define DYNC__F64_NONE DYNC__LEFT_OUT(DYNC_NO_F64)
 #endif

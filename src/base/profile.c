@@ -64,8 +64,8 @@ DYNC__RARE static void dync__profile_shutdown(void)
 
 /* ---- reporting ------------------------------------------------------------------------------- */
 
-DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name,
-                                                       const char *shapes)
+DYNC__RARE static dync__profiled dync__profile_event_begin(const char *prefix, const char *name,
+                                                           const char *shapes)
 {
     dync__profiled p = {dync__tls.event, dync__tls.event_epoch, -1, 0};
     dync__event e = {
@@ -81,6 +81,17 @@ DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const
     dync__tls.event = p.event + 1;
     dync__tls.event_epoch = p.epoch;
     return p;
+}
+
+/* Linked by who records (dync_profile_start). */
+static dync__profiled (*DYNC__BY_NEED dync__profile_begins)(
+    const char *, const char *, const char *) = DYNC__AT_FIRST(dync__profile_event_begin);
+
+DYNC__RARE DYNC__FN dync__profiled dync__profile_begin(const char *prefix, const char *name,
+                                                       const char *shapes)
+{
+    dync__profiled none = {dync__tls.event, dync__tls.event_epoch, -1, 0};
+    return dync__profile_begins ? dync__profile_begins(prefix, name, shapes) : none;
 }
 
 DYNC__RARE DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq, int64_t fwd_thread)
@@ -105,6 +116,7 @@ DYNC__RARE DYNC__FN void dync__profile_end(const dync__profiled *p, int64_t seq,
 DYNC__RARE DYNC_API void dync_profile_start(void)
 {
     dync__at_shutdown(dync__profile_shutdown);
+    DYNC__PUT(dync__profile_begins, dync__profile_event_begin);
     dync__lock(&dync__profile.lock);
     dync__profile_clear();
     dync__profile.start = dync__now_ns();

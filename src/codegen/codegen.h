@@ -41,6 +41,15 @@ DYNC__FN int64_t dync__code_bytes(const dync__code *, dync__map *counted);
 /* listing for DYNC_LOG=code */
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 
+/* What the tile interpreter has for instructions that few programs use is linked into a small
+ * program by who builds them: random numbers; index; loadx, storex and index; scan; argmax and
+ * argmin. */
+DYNC__FN void dync__interp_draws(void);
+DYNC__FN void dync__interp_indexes(void);
+DYNC__FN void dync__interp_gathers(void);
+DYNC__FN void dync__interp_scans(void);
+DYNC__FN void dync__interp_places(void);
+
 /* csrc.c: the kernel as a C11 function over restrict pointers: `static void NAME(const float *a,
  * float *y) { ... }`. */
 /* room: kept values lie in memory behind one more parameter, `unsigned char *a` (bytes, at most;

@@ -203,7 +203,7 @@ enum { DYNC__GT_AT_ONCE = 4 };
             }                                                                                     \
     }
 DYNC__GT_PLAIN(float, dync__gt_f4, f32)
-#if !defined(DYNC_NO_F64)
+#if !defined(DYNC_NO_F64) && !defined(DYNC_SMALL)
 DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
@@ -213,7 +213,7 @@ DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 DYNC__RARE DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
 {
     double sum = 0;
-    if (type <= DYNC__GT_F64)
+    if (DYNC__SMALLER(true, type <= DYNC__GT_F64)) /* the others are of machine code alone */
         return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) *
                dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
     if (type >= DYNC__GT_AS_F16)
@@ -243,16 +243,18 @@ static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c,
     }
 }
 
-/* TILE and DOTS of all types but f32 and f64: sums in double, rounded once; fours of bytes in words
- * of 32 bits that wrap. */
+/* TILE and DOTS of all types but f32 and f64 (in a small program but f32): sums in double, rounded
+ * once; fours of bytes in words of 32 bits that wrap. */
 DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns,
                                        const dync__gt_args *x)
 {
-    bool dots = kind == DYNC__GT_DOTS, lines = dots || flags & DYNC__GT_A_ROWS;
-    int64_t wide = dync__gt_b_bytes(type), a_row = lines ? x->a_step : 4,
-            a_k = lines ? 4 : x->a_step, b_col = dots ? x->b_step : wide,
-            b_k = dots ? wide : x->b_step, c_col = dots ? x->d_step : 4;
-    int dtype = type == DYNC__GT_U8 ? DYNC_I32 : DYNC_F32;
+    bool fours = DYNC__SMALLER(false, type == DYNC__GT_U8), dots = kind == DYNC__GT_DOTS,
+         lines = dots || flags & DYNC__GT_A_ROWS;
+    int64_t bytes = dync__gt_bytes(type), wide = dync__gt_b_bytes(type),
+            a_row = lines ? x->a_step : bytes, a_k = lines ? bytes : x->a_step,
+            b_col = dots ? x->b_step : wide, b_k = dots ? wide : x->b_step,
+            c_col = dots ? x->d_step : bytes;
+    int dtype = fours ? DYNC_I32 : bytes == 8 ? (int)DYNC__REAL : (int)DYNC_F32;
     for (int i = 0; i < rows; i++) {
         const char *a = (const char *)x->a + i * a_row;
         char *c = (char *)x->c + i * x->c_step;
@@ -262,12 +264,13 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
             double sum =
                 !dync__gt_adds(flags)
                     ? 0
-                    : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + 4 * j, dtype);
-            for (int64_t p = 0; type != DYNC__GT_U8 && p < x->k; p++)
+                    : dync__load_f64(dots ? to : (const char *)x->d + i * x->d_step + bytes * j,
+                                     dtype);
+            for (int64_t p = 0; !fours && p < x->k; p++)
                 sum += dync__gt_product(type, a + p * a_k, b + p * b_k);
             dync__store_f64(to, dtype, sum);
         }
-        for (int64_t p = 0; type == DYNC__GT_U8 && p < x->k; p++)
+        for (int64_t p = 0; fours && p < x->k; p++)
             dync__gt_fours(a + p * a_k, (const char *)x->b + p * b_k, b_col, c, c_col, columns);
     }
 }
@@ -276,9 +279,9 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
 {
     int64_t bytes = dync__gt_bytes(type),
-            n = kind != DYNC__GT_PAIR   ? 1
-                : type == DYNC__GT_BF16 ? 2
-                                        : 4,
+            n = DYNC__SMALLER(true, kind != DYNC__GT_PAIR) ? 1
+                : type == DYNC__GT_BF16                    ? 2
+                                                           : 4,
             piece = bytes / n;
     for (int64_t p = 0; n == 4 && p < x->k; p++) {
         const char *line = (const char *)x->a + 4 * p * x->a_step;
@@ -299,16 +302,17 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1,
             col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     dync__after list = dync__gt_after_list(flags, type);
-    bool listed = flags >= DYNC__GT_LISTED, first = listed && dync__gt_adds_first(&list);
+    bool listed = DYNC__SMALLER(false, true) && flags >= DYNC__GT_LISTED,
+         first = listed && dync__gt_adds_first(&list);
     const void *d = dync__gt_adds(flags) || first ? x->d : NULL;
     if (kind >= DYNC__GT_COPY)
         dync__gt_pack(kind, type, columns, x);
-    else if (type > DYNC__GT_F64)
+    else if (type >= DYNC__SMALLER(DYNC__GT_F64, DYNC__GT_F64 + 1))
         dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
                           x->c_step / w, x->d_step / w, dync__gt_adds(flags));
-#if !defined(DYNC_NO_F64)
+#if !defined(DYNC_NO_F64) && !defined(DYNC_SMALL)
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F64)
         dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
                           x->c_step / w, x->d_step / w, dync__gt_adds(flags));

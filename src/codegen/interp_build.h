@@ -54,6 +54,7 @@ DYNC__FN dync__tile dync__ib_tile(dync__ib *b, int i, int n, dync__ib_operand *o
 DYNC__FN int dync__ib_result(dync__ib *b, int i, int level, int phase);
 DYNC__FN int dync__ib_emit_load(dync__ib *b, int i, int phase);
 DYNC__FN int dync__ib_emit_indexed(dync__ib *b, int i, int phase);
+DYNC__FN void dync__ib_gathers(void); /* links it */
 DYNC__FN void dync__ib_emit_store(dync__ib *b, int i, int phase);
 
 /* ---- interp_emit_op.c ------------------------------------------------------------------------ */

@@ -278,7 +278,7 @@ static int dync__ib_emit_line_load(dync__ib *b, int i, int phase)
 }
 
 /* loadx: a is the index, c the offsets of the access. */
-DYNC__FN int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
+static int dync__ib_indexed(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i);
     bool load = in->prim == DYNC__P_loadx;
@@ -311,6 +311,16 @@ DYNC__FN int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
     s.tile = load ? dync__tile_widen(b->isa, dtype) : dync__tile_narrow(b->isa, dtype);
     dync__ib_emit(b, s);
     return dst;
+}
+static int (*DYNC__BY_NEED dync__ib_by_index)(dync__ib *b, int i,
+                                              int phase) = DYNC__AT_FIRST(dync__ib_indexed);
+DYNC__FN void dync__ib_gathers(void) { DYNC__PUT(dync__ib_by_index, dync__ib_indexed); }
+
+DYNC__FN int dync__ib_emit_indexed(dync__ib *b, int i, int phase)
+{
+    if (dync__ib_by_index) return dync__ib_by_index(b, i, phase);
+    b->failed = true;
+    return 0;
 }
 
 DYNC__FN void dync__ib_emit_store(dync__ib *b, int i, int phase)

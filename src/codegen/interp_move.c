@@ -2,6 +2,7 @@
  * loops walk it, and tiles, which are dense. Before: interp_run.c calls; elements of other storage
  * dtypes pass the tile conversions on the way. */
 #include "../dync.in.h"
+#include "interp_build.h"
 #include "interp_run.h"
 #include "target.h"
 DYNC__SPARE
@@ -238,7 +239,7 @@ static void dync__irun_iota(int64_t *to, int64_t first, int64_t step, int64_t n)
     for (int64_t i = 0; i < n; i++) to[i] = first + i * step;
 }
 
-DYNC__FN void dync__irun_index(const dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_indices(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const dync__interp_stream *st = &r->c->streams[s->stream];
     const dync__lp_dim *d = r->c->dims + st->lanes.at;
@@ -276,7 +277,7 @@ static bool dync__irun_element(dync__irun *r, const dync__interp_step *s, int64_
     return false;
 }
 
-DYNC__FN void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_loads(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     const char *from = r->buffers[s->buf];
     char *to = s->tile.fn ? r->scratch + r->c->raw_at : r->ptr[s->dst];
@@ -295,7 +296,7 @@ DYNC__FN void dync__irun_loadx(dync__irun *r, const dync__interp_step *s, int64_
     if (s->tile.fn) dync__tile_run(&s->tile, r->ptr[s->dst], to, NULL, NULL, n, 0);
 }
 
-DYNC__FN void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_stores(dync__irun *r, const dync__interp_step *s, int64_t n)
 {
     char *to = r->buffers[s->buf];
     const char *from = r->ptr[s->a];
@@ -310,6 +311,31 @@ DYNC__FN void dync__irun_storex(dync__irun *r, const dync__interp_step *s, int64
         if (!dync__irun_element(r, s, offset[i], index[i], &at)) return;
         memcpy(to + at * s->bytes, from + i * s->bytes, s->bytes);
     }
+}
+
+/* Linked by who builds such instructions. */
+typedef void (*dync__irun_by)(dync__irun *, const dync__interp_step *, int64_t n);
+static dync__irun_by DYNC__BY_NEED dync__irun_by_index = DYNC__AT_FIRST(dync__irun_indices),
+                                   dync__irun_by_load = DYNC__AT_FIRST(dync__irun_loads),
+                                   dync__irun_by_store = DYNC__AT_FIRST(dync__irun_stores);
+DYNC__FN void dync__interp_indexes(void) { DYNC__PUT(dync__irun_by_index, dync__irun_indices); }
+DYNC__FN void dync__interp_gathers(void)
+{
+    dync__ib_gathers();
+    dync__interp_indexes();
+    DYNC__PUT(dync__irun_by_load, dync__irun_loads);
+    DYNC__PUT(dync__irun_by_store, dync__irun_stores);
+}
+
+DYNC__FN void dync__irun_indexed(dync__irun *r, const dync__interp_step *s, int64_t n)
+{
+    dync__irun_by by = s->kind == DYNC__STEP_INDEX   ? dync__irun_by_index
+                       : s->kind == DYNC__STEP_LOADX ? dync__irun_by_load
+                                                     : dync__irun_by_store;
+    if (by)
+        by(r, s, n);
+    else
+        r->status = DYNC_ERR_INTERNAL;
 }
 
 /* Row vector to tile: each row's value along its inner indices, or (vertical) the vector once

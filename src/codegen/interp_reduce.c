@@ -235,6 +235,10 @@ static void dync__ired_arg(const dync__irun *r, const dync__interp_reduce *red, 
                         vertical ? 1 : r->inner, vertical ? r->rows : 1, r->from[DYNC__FROM_INNER]);
 }
 
+static void (*DYNC__BY_NEED dync__ired_by_place)(const dync__irun *, const dync__interp_reduce *,
+                                                 const void *) = DYNC__AT_FIRST(dync__ired_arg);
+DYNC__FN void dync__interp_places(void) { DYNC__PUT(dync__ired_by_place, dync__ired_arg); }
+
 /* ---- the three of them ----------------------------------------------------------------------- */
 
 static bool dync__ired_is_arg(const dync__interp_reduce *red)
@@ -268,10 +272,12 @@ DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *r
     for (int64_t i = 0; i < n; i++) acc[i] = dync__ired_is_arg(red) ? -1 : 0;
 }
 
-DYNC__FN void dync__ired_take(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
+DYNC__FN void dync__ired_take(dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
-    if (dync__ired_is_arg(red))
-        dync__ired_arg(r, red, tile);
+    if (dync__ired_is_arg(red) && dync__ired_by_place)
+        dync__ired_by_place(r, red, tile);
+    else if (dync__ired_is_arg(red))
+        r->status = DYNC_ERR_INTERNAL;
     else if (r->c->mode == DYNC__LP_VERTICAL)
         dync__ired_vertical(r, red, tile);
     else
@@ -327,7 +333,7 @@ DYNC__IRED_SCAN(double, double, d)
 DYNC__IRED_SCAN(uint64_t, uint64_t, l) /* unsigned: wraps */
 DYNC__STRICT_FP_END
 
-DYNC__FN void dync__ired_scan(const dync__irun *r, const dync__interp_step *s)
+static void dync__ired_sums(const dync__irun *r, const dync__interp_step *s)
 {
     bool vertical = r->c->mode == DYNC__LP_VERTICAL;
     void *x = r->ptr[s->a], *y = r->ptr[s->dst], *carry = r->ptr[s->b];
@@ -338,4 +344,16 @@ DYNC__FN void dync__ired_scan(const dync__irun *r, const dync__interp_step *s)
 #endif
     else
         dync__ired_scan_l(vertical, r->rows, r->inner, x, y, carry);
+}
+
+static void (*DYNC__BY_NEED dync__ired_by_scan)(const dync__irun *, const dync__interp_step *) =
+    DYNC__AT_FIRST(dync__ired_sums);
+DYNC__FN void dync__interp_scans(void) { DYNC__PUT(dync__ired_by_scan, dync__ired_sums); }
+
+DYNC__FN void dync__ired_scan(dync__irun *r, const dync__interp_step *s)
+{
+    if (dync__ired_by_scan)
+        dync__ired_by_scan(r, s);
+    else
+        r->status = DYNC_ERR_INTERNAL;
 }

@@ -32,9 +32,9 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
     case DYNC__STEP_EXPAND: dync__irun_expand(r, s); break;
-    case DYNC__STEP_INDEX: dync__irun_index(r, s, n); break;
-    case DYNC__STEP_LOADX: dync__irun_loadx(r, s, n); break;
-    case DYNC__STEP_STOREX: dync__irun_storex(r, s, n); break;
+    case DYNC__STEP_INDEX:
+    case DYNC__STEP_LOADX:
+    case DYNC__STEP_STOREX: dync__irun_indexed(r, s, n); break;
     case DYNC__STEP_REDUCE: dync__ired_take(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN: dync__ired_scan(r, s); break;
     default: /* KEEP: rows side by side when vertical, one row else */

@@ -28,9 +28,8 @@ DYNC__FN bool dync__irun_line_index(dync__irun *, const dync__interp_step *, int
                                     int64_t *index);
 DYNC__FN void dync__irun_load(dync__irun *, const dync__interp_step *, int64_t n);
 DYNC__FN void dync__irun_store(const dync__irun *, const dync__interp_step *, int64_t n);
-DYNC__FN void dync__irun_index(const dync__irun *, const dync__interp_step *, int64_t n);
-DYNC__FN void dync__irun_loadx(dync__irun *, const dync__interp_step *, int64_t n);
-DYNC__FN void dync__irun_storex(dync__irun *, const dync__interp_step *, int64_t n);
+/* INDEX, LOADX, STOREX */
+DYNC__FN void dync__irun_indexed(dync__irun *, const dync__interp_step *, int64_t n);
 DYNC__FN void dync__irun_expand(const dync__irun *, const dync__interp_step *);
 
 /* ---- interp_reduce.c ------------------------------------------------------------------------- */
@@ -40,8 +39,8 @@ DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *, int mode, 
                                          int64_t inner);
 /* Around a phase, and for each of its tiles. */
 DYNC__FN void dync__ired_begin(const dync__irun *, const dync__interp_reduce *);
-DYNC__FN void dync__ired_take(const dync__irun *, const dync__interp_reduce *, const char *tile);
+DYNC__FN void dync__ired_take(dync__irun *, const dync__interp_reduce *, const char *tile);
 DYNC__FN void dync__ired_end(const dync__irun *, const dync__interp_reduce *);
 /* The running sums of a tile of F32, F64 or I64, which go on from the row vector s->b. */
-DYNC__FN void dync__ired_scan(const dync__irun *, const dync__interp_step *);
+DYNC__FN void dync__ired_scan(dync__irun *, const dync__interp_step *);
 #endif

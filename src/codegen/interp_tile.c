@@ -290,10 +290,13 @@ DYNC__FN dync__tile dync__tile_wrap(int isa, int storage)
     return dync__tile_convert(isa, DYNC__TILE_WRAP, storage);
 }
 
+static dync__tile_fn DYNC__BY_NEED dync__tile_draw = DYNC__AT_FIRST(dync__tile_philox);
+DYNC__FN void dync__interp_draws(void) { DYNC__PUT(dync__tile_draw, dync__tile_philox); }
+
 DYNC__FN dync__tile dync__tile_random(int type, int kind)
 {
     int op = type == DYNC_I32 ? kind : 4 + kind;
-    return dync__tile_make(dync__tile_philox, op, dync__tile_bytes(type), 8, 0, 0);
+    return dync__tile_make(dync__tile_draw, op, dync__tile_bytes(type), 8, 0, 0);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

@@ -309,6 +309,7 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
     if (status == DYNC_OK) {
         dync__plan_options opt = dync__lower_options(&w, options);
         opt.keeps = !opt.no_fuse;
+        dync__plan_epilogues();
         out->plan = dync__plan_new(&w.pb, &opt);
         if (!out->plan) status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
     }

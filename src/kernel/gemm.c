@@ -33,12 +33,12 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
             for (int64_t p = 0; p < g->k; p++)
                 sum += dync__gt_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes,
                                         g->b + (p * g->b_row + j * g->b_col) * wide);
-            if (g->type == DYNC__GT_U8)
+            if (!DYNC__GEMM_BRIEF && g->type == DYNC__GT_U8)
                 dync__store_i64(c, dtype, (int64_t)sum);
             else
                 dync__store_f64(c, dtype, sum);
         }
-    if (g->after.flags[0]) {
+    if (!DYNC__GEMM_BRIEF && g->after.flags[0]) {
         dync__gt_args x = {.c = g->c, .c_step = g->c_row * bytes};
         dync__gemm_more(g, &x, 0, 0);
         dync__gt_follow(g->after.flags[0], g->type, g->m, g->n, &x);

@@ -145,7 +145,7 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
                     .panels = g->panels};
     if (g->accumulate) x.d = c, x.d_row = g->c_row;
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
-    dync__mm_follow(g->call, g->data, index * g->m, &x.after);
+    if (!DYNC__GEMM_BRIEF) dync__mm_follow(g->call, g->data, index * g->m, &x.after);
     const dync__mm_state *state = g->call->state;
     bool fixed = state && state->fixed && !g->accumulate &&
                  dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more);
@@ -171,7 +171,7 @@ static void dync__mm_one(dync__mm *g, int64_t index)
         b += at * g->b_step[d] * bytes;
         c += at * g->c_step[d] * c_bytes;
     }
-    if (g->few)
+    if (!DYNC__GEMM_BRIEF && g->few)
         dync__mm_few(g, index, a, b, c);
     else if (g->converted)
         dync__mm_converted(g, index, a, b, c);

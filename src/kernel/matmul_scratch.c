@@ -20,7 +20,7 @@ DYNC__FN void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm 
 {
     int64_t bytes = dync__dtype_info(g->in_dtype)->bytes;
     x->b = to;
-    if (g->type == DYNC__GT_F32) {
+    if (DYNC__GEMM_BRIEF || g->type == DYNC__GT_F32) {
         int64_t step[2];
         dync__mm_widen((float *)(void *)to, b, g->in_dtype, g->k, g->n, g->b_row, g->b_col, step);
         x->b_row = step[0];
@@ -78,7 +78,8 @@ static int64_t dync__mm_panel_bytes(const dync__mm *g)
 DYNC__FN size_t dync__mm_scratch(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
-    if (g->few) return (size_t)((g->few == 1 ? g->m : g->n) * g->k + g->m * g->n) * 4;
+    if (!DYNC__GEMM_BRIEF && g->few)
+        return (size_t)((g->few == 1 ? g->m : g->n) * g->k + g->m * g->n) * 4;
     return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 +
            (size_t)dync__mm_panel_bytes(g);
 }
@@ -167,11 +168,14 @@ DYNC__RARE DYNC__FN void dync__mm_converted(dync__mm *g, int64_t index, const ch
     char *wb = (char *)g->scratch + panels, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k,
          *offset = wc + 4 * some * g->n;
     dync__gemm bs = {.packed = g->packed};
-    bool bytewise = g->type == DYNC__GT_U8 && !g->sums, in_place = g->sums && g->c_col == 1;
+    /* words and fours of bytes are of machine code */
+    bool sums = !DYNC__GEMM_BRIEF && g->sums,
+         bytewise = !DYNC__GEMM_BRIEF && g->type == DYNC__GT_U8 && !g->sums,
+         in_place = sums && g->c_col == 1;
     if (!g->packed) dync__mm_b(g, wb, b, &bs);
-    if (g->sums && g->packed)
+    if (sums && g->packed)
         offset = (char *)(uintptr_t)g->packed + dync__gemm_packed_bytes(g->type, g->n, k);
-    else if (g->sums)
+    else if (sums)
         dync__mm_offset(g, &bs, offset);
     if (panels && !g->packed) {
         dync__gemm_pack_b(g->type, g->n, k, bs.b, bs.b_row, bs.b_col, g->scratch);
@@ -193,16 +197,16 @@ DYNC__RARE DYNC__FN void dync__mm_converted(dync__mm *g, int64_t index, const ch
                         .panels = g->panels,
                         .c_col = 1};
         x.a = wa;
-        if (g->type == DYNC__GT_F32)
+        if (DYNC__GEMM_BRIEF || g->type == DYNC__GT_F32)
             dync__mm_widen((float *)(void *)wa, a, g->in_dtype, rows, g->k, g->a_row, g->a_col,
                            step);
         else
-            x.a = dync__mm_words(wa, a, rows, g->a_row, g->k, g->a_col, bytes, g->sums, &step[0]);
+            x.a = dync__mm_words(wa, a, rows, g->a_row, g->k, g->a_col, bytes, sums, &step[0]);
         x.a_row = step[0];
         x.a_col = step[1];
         x.c = in_place ? c : wc;
         x.c_row = in_place ? g->c_row : g->n;
-        if (g->sums)
+        if (sums)
             x.d = offset;
         else if (g->accumulate) {
             if (bytewise)
@@ -216,7 +220,7 @@ DYNC__RARE DYNC__FN void dync__mm_converted(dync__mm *g, int64_t index, const ch
         if (bytewise)
             dync__mm_low_bytes(g, false, wc, c, rows);
         else if (!in_place)
-            dync__copy_elements(2, shape, c, g->dtype, stride, wc, g->sums ? DYNC_I32 : DYNC_F32,
+            dync__copy_elements(2, shape, c, g->dtype, stride, wc, sums ? DYNC_I32 : DYNC_F32,
                                 dense);
         if (g->call->epilogue) dync__mm_done(&(dync__mm_rows){g, index * g->m}, row, row + rows);
     }

@@ -74,14 +74,10 @@ static int dync__expand_draw_of(dync__lb *b, const dync__inst *in)
                                           : dync__expand_uniform(b, in->arg[0]);
 }
 
-/* Linked by who draws (dync__expand_draws) in a small program. */
-#if defined(DYNC_SMALL)
-static int (*dync__expand_draw)(dync__lb *b, const dync__inst *);
-DYNC__FN void dync__expand_draws(void) { dync__expand_draw = dync__expand_draw_of; }
-#else
-static int (*const dync__expand_draw)(dync__lb *b, const dync__inst *) = dync__expand_draw_of;
-DYNC__FN void dync__expand_draws(void) {}
-#endif
+/* Linked by who draws. */
+static int (*DYNC__BY_NEED dync__expand_draw)(dync__lb *b, const dync__inst *) =
+    DYNC__AT_FIRST(dync__expand_draw_of);
+DYNC__FN void dync__expand_draws(void) { DYNC__PUT(dync__expand_draw, dync__expand_draw_of); }
 
 /* The value that a store rounds to what it is already. */
 static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync__inst *in)

@@ -36,6 +36,7 @@ DYNC__FN dync_status dync__l_arange(dync__pb *pb, const dync__opcall *call, cons
     int64_t one = 1;
     int type = dync__dtype_info(out->dtype)->kind == 'i' ? (int)DYNC_I64 : (int)DYNC__REAL;
     (void)in;
+    dync__interp_indexes();
     if (!dync__lower_begin(pb, &b, 0, 1, out->lay.shape)) return DYNC_ERR_MEMORY;
     int index = dync__lb_cast(&b, dync__lb_index(&b, dync__kernel_access(b.k, 0, &one)), type);
     int step = dync__lb_op(&b, DYNC__P_mul, index, dync__lower_number(pb, &b, call, 2, type), -1);
@@ -53,6 +54,7 @@ DYNC__FN dync_status dync__l_eye(dync__pb *pb, const dync__opcall *call, const d
     int64_t gap[2] = {1, -1};
     (void)call;
     (void)in;
+    dync__interp_indexes();
     if (!dync__lower_begin(pb, &b, 0, 2, out->lay.shape)) return DYNC_ERR_MEMORY;
     int row_minus_col = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap));
     int on = dync__lb_op(&b, DYNC__P_eq, row_minus_col, dync__lb_i(&b, DYNC_I64, 0), -1);
@@ -84,6 +86,8 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
                   call->op == DYNC__OP_normal;
     (void)in;
     dync__expand_draws();
+    dync__interp_draws();
+    dync__interp_indexes();
     DYNC__TRY(dync__layout_contiguous(&order, out->lay.ndim, out->lay.shape));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     int v = dync__lb_random(

@@ -123,6 +123,7 @@ static void dync__lower_bound(dync__pb *pb, dync__lb *b, const dync__operand *in
     if (!dync__device_is(pb->device, DYNC__DEV_CHECKS)) return;
     for (int d = 0; d < bound.lay.ndim; d++)
         if (bound.lay.stride[d] == 0 && bound.lay.shape[d] > 1) bound.lay.shape[d] = 1;
+    dync__plan_bounds();
     bound.buf = dync__kernel_buf(b->k, index->slot, index->dtype, DYNC__BUF_IN, -1, NULL);
     dync__kernel_bound(b->k, &bound);
 }
@@ -138,6 +139,7 @@ static dync_status dync__lower_gather(dync__pb *pb, dync__lb *b, const dync__ope
     int64_t rows = table->lay.shape[dim];
     if (rows == 0 && !dync__lower_empty(out))
         return dync__fail(DYNC_ERR_INDEX, "index out of range: the indexed dim is empty");
+    dync__interp_gathers();
     dync__lower_bound(pb, b, by, rows);
     int buf = dync__kernel_buf(b->k, table->slot, table->dtype, DYNC__BUF_IN, -1, NULL);
     int at = dync__kernel_rows(b->k, table->lay.offset, stride, rows, table->lay.stride[dim]);
@@ -208,6 +210,7 @@ DYNC__FN dync_status dync__l_one_hot(dync__pb *pb, const dync__opcall *call,
     class_of[last] = 1;
     memcpy(which, in->lay.stride, (size_t)last * sizeof which[0]);
     if (dync__lower_empty(out)) return DYNC_OK;
+    dync__interp_indexes();
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     dync__lower_bound(pb, &b, in, call->args[1].as.i);
     int target = dync__lb_cast(&b, dync__lower_load(&b, in, which), DYNC_I64);
@@ -226,6 +229,7 @@ static dync_status dync__lower_triangle(dync__pb *pb, const dync__opcall *call,
     int64_t gap[DYNC_MAX_DIMS] = {0};
     gap[out->lay.ndim - 1] = 1;
     gap[out->lay.ndim - 2] = -1;
+    dync__interp_indexes();
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     int at = dync__lb_index(&b, dync__kernel_access(b.k, 0, gap)),
         diagonal = dync__lb_i(&b, DYNC_I64, call->args[1].as.i);

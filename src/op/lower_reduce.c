@@ -183,12 +183,14 @@ static int dync__lower_orderable(int dtype)
 DYNC__FN dync_status dync__l_argmax(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
+    dync__interp_places();
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMAX, dync__lower_orderable(in->dtype),
                               0);
 }
 DYNC__FN dync_status dync__l_argmin(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                     const dync__operand *out)
 {
+    dync__interp_places();
     return dync__lower_simple(pb, call, in, out, DYNC__R_ARGMIN, dync__lower_orderable(in->dtype),
                               0);
 }
@@ -200,6 +202,7 @@ static dync_status dync__lower_value_and_place(dync__pb *pb, const dync__opcall 
                                                int kind, int arg_kind)
 {
     dync__reducer r;
+    dync__interp_places();
     DYNC__TRY(dync__lower_reducer(pb, call, in, &out[0], dync__lower_orderable(in->dtype), &r));
     int value = dync__lb_reduce(&r.b, kind, r.x), place = dync__lb_reduce(&r.b, arg_kind, r.x);
     r.b.section = 2;
@@ -279,6 +282,7 @@ DYNC__FN dync_status dync__lower_scan(dync__pb *pb, const dync__opcall *call,
 {
     dync__reducer r;
     int type = dync__lower_wide(out->dtype);
+    dync__interp_scans();
     DYNC__TRY(dync__lower_reducer(pb, call, in, NULL, type, &r));
     dync__lower_full_strides(&r.rows, &out->lay, r.out);
     int v = r.rows.row_length > 1 ? dync__lb_scan(&r.b, r.x)

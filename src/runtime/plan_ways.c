@@ -82,11 +82,10 @@ static bool dync__main_checked(const dync__plan_maker *m, int i, const dync__ker
 }
 
 /* The bounds of kernel k of step i, whose buffers stand from `at` on among those of the step. */
-static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, int i,
-                                     const dync__kernel *k, int at)
+static dync_status dync__main_bounds_of(dync__plan_maker *m, dync__plan_step *s, int i,
+                                        const dync__kernel *k, int at)
 {
-    if (k->bound.n &&
-        !(s->bound = dync__arena_alloc(&m->p->arena, (size_t)k->bound.n * sizeof *s->bound)))
+    if (!(s->bound = dync__arena_alloc(&m->p->arena, (size_t)k->bound.n * sizeof *s->bound)))
         return DYNC_ERR_MEMORY;
     for (int b = 0; b < k->bound.n; b++) {
         const dync__bound *bound = &k->bound.at[b];
@@ -105,6 +104,19 @@ static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, in
         if (!m->sized) DYNC__TRY(c->row->prepare(c));
     }
     return DYNC_OK;
+}
+
+/* Linked by who gathers. */
+static dync_status (*DYNC__BY_NEED dync__main_bounded)(dync__plan_maker *, dync__plan_step *, int i,
+                                                       const dync__kernel *, int at) =
+    DYNC__AT_FIRST(dync__main_bounds_of);
+DYNC__FN void dync__plan_bounds(void) { DYNC__PUT(dync__main_bounded, dync__main_bounds_of); }
+
+static dync_status dync__main_bounds(dync__plan_maker *m, dync__plan_step *s, int i,
+                                     const dync__kernel *k, int at)
+{
+    if (k->bound.n == 0) return DYNC_OK;
+    return dync__main_bounded ? dync__main_bounded(m, s, i, k, at) : DYNC_ERR_INTERNAL;
 }
 
 /* May the code look at indices as it reads by them? Not where it writes what the caller has, which
@@ -153,7 +165,9 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     if (with < 0) return DYNC_OK;
     int slot = dync__epilogue_in_place(m->pb, &m->uses, m->step, m->n, i, with);
     dync__kernel *k = m->step[with].k;
-    if (slot >= 0 && dync__pass_on(DYNC__PASS_follow)) c->follow = dync__follow_of(m->pb, c, k);
+    /* by machine code alone */
+    if (slot >= 0 && DYNC__SMALLER(false, true) && dync__pass_on(DYNC__PASS_follow))
+        c->follow = dync__follow_of(m->pb, c, k);
     dync__buf *stored = NULL;
     for (int b = 0; slot >= 0 && b < k->buf.n; b++)
         if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
@@ -181,9 +195,14 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     return DYNC_OK;
 }
 
+/* Linked by who compiles graphs. */
+static dync_status (*DYNC__BY_NEED dync__main_epilogued)(
+    dync__plan_maker *, dync__plan_step *, int i) = DYNC__AT_FIRST(dync__main_epilogue);
+DYNC__FN void dync__plan_epilogues(void) { DYNC__PUT(dync__main_epilogued, dync__main_epilogue); }
+
 static dync_status dync__main_call(dync__plan_maker *m, dync__plan_step *s, int i)
 {
-    if (m->epilogues) DYNC__TRY(dync__main_epilogue(m, s, i));
+    if (m->epilogues && dync__main_epilogued) DYNC__TRY(dync__main_epilogued(m, s, i));
     DYNC__TRY(dync__way_call_here(m, s, m->step[i].call, m->with[i]));
     return m->with[i][0] ? dync__main_bounds(m, s, i, m->with[i][0], s->call->n) : DYNC_OK;
 }

@@ -86,6 +86,10 @@ DYNC__FN dync_status dync__steps_brief(struct dync__steps *, int last_pass);
 #else
 #define DYNC__EAGER_PASSES dync__steps_run
 #endif
+/* Linked into a small program by who builds what they are for: checks of indices by which kernels
+ * read; loops that are the epilogue of a call. */
+DYNC__FN void dync__plan_bounds(void);
+DYNC__FN void dync__plan_epilogues(void);
 typedef struct dync__plan dync__plan;
 /* NULL + error; takes nothing over: the builder's arena may die */
 DYNC__FN dync__plan *dync__plan_new(dync__pb *, const dync__plan_options *);
