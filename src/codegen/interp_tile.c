@@ -13,6 +13,7 @@
  * Letters: f float, d double, i int32_t, l int64_t, b BOOL in a byte (0 or 1). eval.c defines the
  * results. */
 #include "../dync.in.h"
+#include "codegen.h"
 #include "tile_forms.h"
 DYNC__HOT
 

@@ -38,8 +38,8 @@ DYNC__FN dync__tile dync__tile_cast(int isa, int from, int to);
 DYNC__FN dync__tile dync__tile_widen(int isa, int storage); /* storage dtype to compute type */
 DYNC__FN dync__tile dync__tile_narrow(int isa, int storage);
 DYNC__FN dync__tile dync__tile_wrap(int isa, int storage);
-/* tile_each.c: the function of every tile, what it takes as `op`, and dync__tile_fold. The dtypes of
- * its operands and its result may be those of storage; of `wrap`, `to` is what it goes through. */
+/* tile_each.c: the function of every tile, what it takes as `op`, and dync__tile_fold. Operands and
+ * result may be of storage dtypes; of `wrap`, `to` is what the value goes through. */
 DYNC__FN void dync__tile_each(int op, void *d, const void *a, const void *b, const void *c,
                               int64_t blocks, int scalars);
 DYNC__FN int dync__tile_each_op(int prim, int from, int to);

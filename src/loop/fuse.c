@@ -234,7 +234,7 @@ static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const in
  * from: where to look again. */
 static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool tiny, int *from)
 {
-    int reader[DYNC__FUSE_WINDOW], n_loads, n;
+    int reader[DYNC__FUSE_WINDOW], n_loads = 0, n;
     int64_t work;
     const dync__kernel *k = g->node[i].step.k;
     uint32_t unknown = dync__fuse_unknown(0);
