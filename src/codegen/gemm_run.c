@@ -283,6 +283,7 @@ static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *
                 : type == DYNC__GT_BF16                    ? 2
                                                            : 4,
             piece = bytes / n;
+    (void)kind;
     for (int64_t p = 0; n == 4 && p < x->k; p++) {
         const char *line = (const char *)x->a + 4 * p * x->a_step;
         char *to = (char *)x->c + p * x->c_step;
