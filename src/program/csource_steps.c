@@ -155,7 +155,7 @@ static dync_status dync__csource_place(dync__csource_unit *u)
         life[i].last = !s ? i - n : s->copied_out ? u->n_steps : s->last;
         life[i].bytes = size * DYNC__CSOURCE_CELL;
     }
-    DYNC__TRY(dync__memplan(&u->arena, life, all, &u->arena_bytes));
+    DYNC__TRY(dync__memplan_tight(&u->arena, life, all, &u->arena_bytes));
     for (int i = 0; i < all; i++)
         *(i < n ? &u->slot[i].offset : &u->step[i - n].offset) = life[i].offset /
                                                                  DYNC__CSOURCE_CELL;

@@ -5,7 +5,7 @@
 #include "plan.h"
 DYNC__COLD
 
-enum { DYNC__MEMPLAN_ALIGN = 64 };
+enum { DYNC__MEMPLAN_ALIGN = 64, DYNC__MEMPLAN_WORK = 1 << 24 };
 
 DYNC__OFTEN static int64_t dync__align_up(int64_t n)
 {
@@ -74,6 +74,17 @@ DYNC__FN void dync__memplan_sort(dync__life *life, int n)
     dync__sort_lives(life, (size_t)n, sizeof *life, dync__life_compare_own);
 }
 
+/* Places them in this order; gives the end of the last one. */
+DYNC__OFTEN static int64_t dync__lives_place(dync__life **order, dync__life **placed, int n)
+{
+    int64_t total = 0;
+    for (int i = 0; i < n; i++) {
+        dync__life_place(placed, i, order[i]);
+        total = DYNC__MAX(total, order[i]->offset + order[i]->bytes);
+    }
+    return total;
+}
+
 DYNC__OFTEN DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *life, int n,
                                                int64_t *total)
 {
@@ -81,7 +92,6 @@ DYNC__OFTEN DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *l
     if (!order) return DYNC_ERR_MEMORY;
     dync__life **placed = order + n + 1;
     int used = 0;
-    *total = 0;
     for (int i = 0; i < n; i++)
         if (life[i].first >= 0) {
             life[i].bytes = dync__align_up(life[i].bytes);
@@ -90,10 +100,52 @@ DYNC__OFTEN DYNC__FN dync_status dync__memplan(dync__arena *arena, dync__life *l
     bool sorted = true;
     for (int i = 1; i < used && sorted; i++) sorted = dync__life_order(order[i - 1], order[i]) < 0;
     if (!sorted) dync__sort_lives(order, (size_t)used, sizeof *order, dync__life_compare);
-    for (int i = 0; i < used; i++) {
-        dync__life_place(placed, i, order[i]);
-        if (order[i]->offset + order[i]->bytes > *total)
-            *total = order[i]->offset + order[i]->bytes;
+    *total = dync__lives_place(order, placed, used);
+    return DYNC_OK;
+}
+
+/* Bytes alive at the widest point: less no plan can take. One life begins there. */
+static int64_t dync__lives_bound(dync__life *const *life, int n)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t alive = 0;
+        for (int k = 0; k < n; k++)
+            if (life[k]->first <= life[i]->first && life[i]->first <= life[k]->last)
+                alive += life[k]->bytes;
+        most = DYNC__MAX(most, alive);
     }
+    return most;
+}
+
+/* Who lies at the end goes first in the next try (squeaky wheel optimization: Joslin and Clements
+ * 1999), until nothing is lost or the tries have been many. */
+DYNC__FN dync_status dync__memplan_tight(dync__arena *arena, dync__life *life, int n,
+                                         int64_t *total)
+{
+    DYNC__TRY(dync__memplan(arena, life, n, total));
+    dync__life **order = dync__arena_alloc(arena, 2 * (size_t)(n + 1) * sizeof *order);
+    int64_t *best = dync__arena_alloc(arena, (size_t)(n + 1) * sizeof *best);
+    if (!order || !best) return DYNC_ERR_MEMORY;
+    int used = 0;
+    for (int i = 0; i < n; i++) {
+        best[i] = life[i].offset;
+        if (life[i].first >= 0) order[used++] = &life[i];
+    }
+    dync__sort_lives(order, (size_t)used, sizeof *order, dync__life_compare);
+    int64_t least = dync__lives_bound(order, used), end = *total,
+            tries = DYNC__MEMPLAN_WORK / ((int64_t)used * used + 1);
+    for (tries = DYNC__MIN(tries, 8 * used); *total > least && tries > 0; tries--) {
+        int last = 0;
+        while (order[last]->offset + order[last]->bytes != end) last++;
+        dync__life *x = order[last];
+        memmove(order + 1, order, (size_t)last * sizeof *order);
+        order[0] = x;
+        end = dync__lives_place(order, order + n + 1, used);
+        if (end >= *total) continue;
+        *total = end;
+        for (int i = 0; i < n; i++) best[i] = life[i].offset;
+    }
+    for (int i = 0; i < n; i++) life[i].offset = best[i];
     return DYNC_OK;
 }

@@ -214,6 +214,8 @@ typedef struct dync__life {
     int64_t bytes, offset;
 } dync__life;
 DYNC__FN dync_status dync__memplan(dync__arena *, dync__life *, int n, int64_t *total_bytes);
+/* The same with less lost between them, in more time: for what is written once (exported C). */
+DYNC__FN dync_status dync__memplan_tight(dync__arena *, dync__life *, int n, int64_t *total_bytes);
 /* largest first: in this order they need not be sorted again */
 DYNC__FN void dync__memplan_sort(dync__life *, int n);
 DYNC__FN int dync__plan_temps(const dync__plan *, bool off, dync__life *);

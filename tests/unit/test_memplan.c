@@ -72,6 +72,53 @@ TEST(offsets_are_those_of_the_plain_search)
     }
 }
 
+static int64_t alive(const dync__life *life, int n, int at)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < n; i++)
+        if (life[i].first >= 0 && life[i].first <= at && at <= life[i].last) sum += life[i].bytes;
+    return sum;
+}
+
+/* Of chains, where each life meets the next one alone, nothing is lost; of others never more than
+ * by the first plan, and little in the sum. */
+TEST(tight_plans)
+{
+    enum { MOST = 40 };
+    int64_t lost = 0, lost_before = 0, bounds = 0;
+    for (int round = 0; round < 400; round++) {
+        dync__life life[MOST];
+        dync__arena arena = {0};
+        int64_t total = -1, before = -1, bound = 0;
+        bool chain = round % 2;
+        int n = draw(MOST) + 1, steps = draw(30) + 1;
+        for (int i = 0; i < n; i++) {
+            int first = chain ? i : draw(steps);
+            life[i] = (dync__life){.slot = i,
+                                   .first = chain || draw(8) ? first : -1,
+                                   .last = chain ? i + 1 : first + draw(6),
+                                   .bytes = 64 * draw(40)};
+        }
+        for (int i = 0; i < n; i++)
+            bound = DYNC__MAX(bound, alive(life, n, life[i].first < 0 ? 0 : life[i].first));
+        EXPECT_OK(dync__memplan(&arena, life, n, &before));
+        EXPECT_OK(dync__memplan_tight(&arena, life, n, &total));
+        dync__arena_free(&arena);
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < i; k++)
+                if (life[i].first >= 0 && life[k].first >= 0) EXPECT(!meet(&life[i], &life[k]));
+        EXPECT(total >= bound && total <= before);
+        if (chain && !EXPECT(total == bound)) return;
+        lost += total - bound;
+        lost_before += before - bound;
+        bounds += bound;
+    }
+    if (test__state.verbose)
+        printf("  lost %lld, at first %lld, of %lld\n", (long long)lost, (long long)lost_before,
+               (long long)bounds);
+    EXPECT(lost * 200 < bounds);
+}
+
 /* A search for each of them that begins anew at every neighbour takes minutes. */
 TEST(thousands_alive_at_once)
 {
