@@ -1,8 +1,9 @@
 #!/bin/sh
 # tests/embed/size_report.sh folder: flash and static RAM of the programs of tests/embed/flash on four kinds of chip,
 # with DYNC_SMALL, and flash by module. Each program runs under QEMU. Those that need more than
-# tests/embed/budgets.txt says fail. CHIPS="m4f m7": only these; MODULES="four": whose modules are told. Ends with "N
-# passed, N failed, N skipped".
+# tests/embed/budgets.txt says fail. CHIPS="m4f m7": only these; MODULES="four": whose modules are told. The row "whole"
+# is the library with every operator and function, without the linker's choice of sections, built with the switches
+# that leave out no operator. Ends with "N passed, N failed, N skipped".
 out=${1:-build/size_report}
 here=tests/embed
 modules=${MODULES-four training}
@@ -74,6 +75,20 @@ for c in $chips; do
         if one_program $c $p; then passed=$((passed + 1)); else echo "FAIL $c $p"; failed=$((failed + 1)); fi
     done
 done
+# On one chip: what is left out does not depend on it.
+whole="-DDYNC_NO_TEXT -DDYNC_NO_AUTOGRAD -DDYNC_NO_MINIFY -DDYNC_NO_PARSER -DDYNC_NO_PRINT_GRAPH -DDYNC_NO_F64"
+case " $chips " in *" m4f "*)
+    chip m4f
+    command -v ${prefix}gcc >/dev/null && {
+        ${prefix}gcc $flags $whole $cpu -c $here/flash/library.c -o "$out/m4f_whole.o" &&
+            ${prefix}gcc $flags $whole $cpu $here/flash/init.c "$out/m4f_whole.o" $board -lm -lc -lgcc -o "$out/m4f_whole.elf" &&
+            flash=$(flash_of "$out/m4f_whole.elf") ram=$(ram_of "$out/m4f_whole.elf") &&
+            set -- $(awk '$1 == "m4f" && $2 == "whole" { print $3, $4 }' $here/budgets.txt) &&
+            printf '%-9s %-10s %9d of %-9s %7d of %-9s %s\n' m4f whole "$flash" "${1:-?}" "$ram" "${2:-?}" "not run" &&
+            [ "$flash" -le "${1:-0}" ] && [ "$ram" -le "${2:-0}" ]
+        if [ $? = 0 ]; then passed=$((passed + 1)); else echo "FAIL m4f whole"; failed=$((failed + 1)); fi
+    } ;;
+esac
 for p in $modules; do
     chip m4f
     [ -f "$out/m4f_$p.elf" ] && { echo "flash of $p by module, m4f:"; modules_of "$out/m4f_$p.elf"; }
