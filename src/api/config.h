@@ -176,14 +176,14 @@ typedef struct dync_loc {
                     a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, r, \
                     ...)                                                                          \
     r
-/* DYNC_HEAD(f, a, b): f, where that may stand alone; DYNC_ONE_OR_MORE: 1 where it does, else N (of
- * up to 32 behind it). */
+/* DYNC_HEAD(f, a, b): f, where that may stand alone; DYNC_ONE_OR_MORE: 1 where it does, else 2 (of
+ * up to 32 behind it; a letter could be a macro of the user's). */
 #define DYNC_HEAD(...) DYNC_HEAD_(__VA_ARGS__, 0)
 #define DYNC_HEAD_(first, ...) first
-#define DYNC_ONE_OR_MORE(...) DYNC_ONE_OR_MORE_(__VA_ARGS__, N)
+#define DYNC_ONE_OR_MORE(...) DYNC_ONE_OR_MORE_(__VA_ARGS__, 2)
 #define DYNC_ONE_OR_MORE_(first, ...)                                                             \
-    DYNC_COUNT_(__VA_ARGS__, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, N, \
-                N, N, N, N, N, N, N, N, 1, 0)
+    DYNC_COUNT_(__VA_ARGS__, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, \
+                2, 2, 2, 2, 2, 2, 2, 2, 1, 0)
 /* DYNC_TAKES_2(ok, other, a, b): ok where there are two arguments, else other. */
 #define DYNC_TAKES_1(k, o, ...)                                                                   \
     DYNC_COUNT_(__VA_ARGS__, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, o, \

@@ -136,7 +136,7 @@ DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_wrap(dync_make_from options)
     DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)
 #define DYNC_FULL_1(shape_, value) \
     DYNC__MAKER(full)(DYNC_V(value), DYNC_LITERAL(dync_make){.shape = shape_, .at_ = DYNC_HERE})
-#define DYNC_FULL_N(shape_, value, ...) \
+#define DYNC_FULL_2(shape_, value, ...) \
     DYNC__MAKER(full)(DYNC_V(value),    \
                       DYNC_LITERAL(dync_make){.shape = shape_, __VA_ARGS__, .at_ = DYNC_HERE})
 #endif

@@ -275,7 +275,7 @@ template <class dync_T, size_t n> struct dync_pack {
 #define DYNC_VALUES_BEHIND(...) \
     DYNC_CAT(DYNC_VALUES_BEHIND_, DYNC_ONE_OR_MORE(__VA_ARGS__))(__VA_ARGS__)
 #define DYNC_VALUES_BEHIND_1(f) 0, NULL
-#define DYNC_VALUES_BEHIND_N(f, ...) DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)
+#define DYNC_VALUES_BEHIND_2(f, ...) DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)
 
 #define DYNC_NONE (DYNC_LITERAL(dync_value){DYNC_KIND_NONE, 0, {0}})
 /* C11's `true` is an int; a bool parameter takes 0 and 1 as well */
