@@ -164,9 +164,8 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     return real ? dync__inplace_check(real, x->node != NULL) : DYNC_OK;
 }
 
-/* A call that follows a script has no use for it: what is given out anew
- * has a handle of its own. */
-DYNC__RARE static void dync__tracer_released(dync__tensor *x)
+/* A call that follows a script notes nothing: when it leaves it, dync__replay_leave does. */
+DYNC__RARE DYNC__FN void dync__tracer_released(dync__tensor *x)
 {
     const dync__tracer *t = dync__tls.capture_state;
     if (t && t->handler.call == dync__tracer_call && dync__tracer_owns(t, x) &&

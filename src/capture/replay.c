@@ -113,8 +113,11 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
     t->handler.call = dync__tracer_call;
     t->handler.known = NULL;
     for (int i = 0; i < t->env.fake.n; i++) {
-        dync__ref(t->env.fake.at[i]);
-        t->env.fake.at[i]->node_output = i;
+        dync__tensor *fake = t->env.fake.at[i];
+        bool released = DYNC__ATOMIC_PEEK(&fake->refs) == 1; /* the script's */
+        dync__ref(fake);
+        fake->node_output = i;
+        if (released) dync__tracer_released(fake);
     }
     if (status == DYNC_OK) status = dync__env_complete(t);
     t->rec.pending = 0;
@@ -123,6 +126,9 @@ DYNC__RARE DYNC__FN void dync__replay_leave(dync__tracer *t)
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
         status = dync__replay_again(t, e);
     }
+    for (int i = 0; i < t->rec.made.n; i++)
+        if (DYNC__ATOMIC_PEEK(&t->rec.made.at[i]->refs) == 1)
+            dync__tracer_released(t->rec.made.at[i]);
     dync__grad_off(grad_off);
     t->last_at = at;
     if (status != DYNC_OK)

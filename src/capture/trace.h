@@ -195,6 +195,8 @@ DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
 DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
 DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
 DYNC__FN void dync__numbers_install(void);
+/* nobody but the trace holds the fake, whose scope has ended: its handles are stale */
+DYNC__FN void dync__tracer_released(dync__tensor *);
 DYNC__FN void dync__released_install(void);
 /* lift.c */
 DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,

@@ -139,4 +139,42 @@ TEST(as_in_plain_code)
         }
     }
 }
+
+/* The way that calls take first does not use y; a later one follows it, then does. */
+static int use;
+static dync_tensor *used_on_another_way(dync_tensor *x)
+{
+    dync_tensor *y = NULL;
+    DYNC_SCOPE y = dync_sin(x);
+    if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 0))) return dync_add(x, 1);
+    dync_tensor *z = dync_exp(x), *w = NULL;
+    DYNC_SCOPE w = dync_cos(x);
+    if (dync_bool(dync_lt(dync_sum(z, DYNC_ALL, false), 1))) return dync_mul(z, x);
+    if (use == 0) return dync_cat(dync_tuple(x, y), 0);
+    if (use == 1) return y;
+    if (use == 2) return dync_mul(x, dync_item(dync_sum(y, DYNC_ALL, false)));
+    if (use == 3) return dync_mul(x, (double)dync_size(w, 0));
+    if (use == 4) return dync_cat(dync_tuple(w, z), 0);
+    return use == 5 ? dync_add(x, y) : z;
+}
+TEST(on_another_way)
+{
+    static const char *const on[] = {"eager", "inductor"};
+    static const double of[] = {1, 1, -9, -1, 1, -9, -1, -1};
+    dync_on_error(quiet, NULL);
+    for (use = 0; use < 7; use++)
+        for (int b = 0; b < 2; b++) {
+            dync_compiled *f = dync_compile(used_on_another_way, .backend = on[b]);
+            for (int call = 0; call < 8; call++) DYNC_SCOPE {
+                dync_tensor *x = dync_full(dync_shape(3), of[call]), *got = dync_call(f, x);
+                dync_status status = dync_error();
+                dync_clear_error();
+                EXPECT_STATUS(status, of[call] == -1 && use < 6 ? DYNC_ERR_VALUE : DYNC_OK);
+                if (status != DYNC_OK) continue;
+                dync_tensor *want = used_on_another_way(x);
+                EXPECT(got && dync_allclose(got, want, TOL_F32_SUM, TOL_F32_SUM));
+            }
+            dync_compiled_free(f);
+        }
+}
 TEST_MAIN
