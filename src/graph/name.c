@@ -11,28 +11,46 @@ enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share th
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
- * the headers a printed graph meets. */
+ * the headers a printed graph meets: a string for each first letter. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
-    static const char words[] =
-        "False None True and as assert async await break class continue def del elif else "
-        "except finally for from global if import in is lambda nonlocal not or pass raise "
-        "return try while with yield abs all any ascii bin bool breakpoint bytearray bytes "
-        "callable chr classmethod compile complex delattr dict dir divmod enumerate eval "
-        "exec filter float format frozenset getattr globals hasattr hash help hex id input "
-        "int isinstance issubclass iter len list locals map max memoryview min next object "
-        "oct open ord pow print property range repr reversed round set setattr slice sorted "
-        "staticmethod str sum super tuple type vars zip auto case char const default do "
-        "double enum extern goto inline long register restrict short signed sizeof static "
-        "struct switch typedef union unsigned void volatile alignas alignof atomic catch "
-        "constexpr decltype delete explicit export false friend mutable namespace new "
-        "noexcept nullptr operator private protected public template this throw true "
-        "typename using virtual wchar_t xor I NULL NAN INFINITY errno linux unix stdin "
-        "stdout stderr main self torch inf nan device ";
+    static const char *const words[] = {
+        "False ",
+        "I INFINITY ",
+        "NAN NULL None ",
+        "True ",
+        "abs alignas alignof all and any as ascii assert async atomic auto await ",
+        "bin bool break breakpoint bytearray bytes ",
+        "callable case catch char chr class classmethod compile complex const constexpr continue ",
+        "decltype def default del delattr delete device dict dir divmod do double ",
+        "elif else enum enumerate errno eval except exec explicit export extern ",
+        "false filter finally float for format friend from frozenset ",
+        "getattr global globals goto ",
+        "hasattr hash help hex ",
+        "id if import in inf inline input int is isinstance issubclass iter ",
+        "lambda len linux list locals long ",
+        "main map max memoryview min mutable ",
+        "namespace nan new next noexcept nonlocal not nullptr ",
+        "object oct open operator or ord ",
+        "pass pow print private property protected public ",
+        "raise range register repr restrict return reversed round ",
+        "self set setattr short signed sizeof slice sorted static staticmethod "
+        "stderr stdin stdout str struct sum super switch ",
+        "template this throw torch true try tuple type typedef typename ",
+        "union unix unsigned using ",
+        "vars virtual void volatile ",
+        "wchar_t while with ",
+        "xor ",
+        "yield ",
+        "zip ",
+    };
     size_t n = strlen(s);
     if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
-    for (const char *word = words; *word; word = strchr(word, ' ') + 1)
-        if (word[0] == s[0] && strncmp(word, s, n) == 0 && word[n] == ' ') return true;
+    size_t i = 0;
+    while (i < DYNC__COUNT_OF(words) && words[i][0] != s[0]) i++;
+    const char *word = i < DYNC__COUNT_OF(words) ? words[i] : "";
+    for (; *word; word = strchr(word, ' ') + 1)
+        if (strncmp(word, s, n) == 0 && word[n] == ' ') return true;
     return false;
 }
 

@@ -160,11 +160,14 @@ static int dync__fuse_stores(const dync__kernel *k)
 static bool dync__fuse_sources_stay(const dync__fuse_graph *g, int i, int j)
 {
     const dync__kernel *k = g->node[i].step.k;
-    for (int x = i + 1; x < j; x++)
-        for (int b = 0; b < k->buf.n && !g->node[x].dead; b++)
-            if ((k->buf.at[b].mode & DYNC__BUF_IN) &&
+    for (int b = 0; b < k->buf.n; b++) {
+        if (!(k->buf.at[b].mode & DYNC__BUF_IN)) continue;
+        dync__fuse_set writers = dync__fuse_users_of(g, k->buf.at[b].id, DYNC__BUF_OUT);
+        for (int x = dync__fuse_next(&writers, i + 1); x < j; x = dync__fuse_next(&writers, x + 1))
+            if (!g->node[x].dead &&
                 dync__fuse_touches(&g->node[x].step, k->buf.at[b].id, DYNC__BUF_OUT))
                 return false;
+    }
     return true;
 }
 
@@ -190,10 +193,11 @@ static bool dync__fuse_is_broadcast(const dync__kernel *k)
 static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int *reader,
                               int64_t *work)
 {
-    int n = 0;
+    int n = 0, both = DYNC__BUF_IN | DYNC__BUF_OUT;
+    dync__fuse_set users = dync__fuse_users_of(g, id, both);
     *work = 0;
-    for (int j = 0; j < g->n; j++) {
-        if (j == i || !dync__fuse_node_touches(&g->node[j], id)) continue;
+    for (int j = dync__fuse_next(&users, 0); j < g->n; j = dync__fuse_next(&users, j + 1)) {
+        if (j == i || !dync__fuse_touches(&g->node[j].step, id, both)) continue;
         int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id)
                                                  : -1;
         if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
@@ -217,17 +221,20 @@ static bool dync__fuse_concerns(const dync__fuse_node *x, const dync__fuse_node 
     return false;
 }
 
-/* The first kernel before i that may be inlined now that i and its readers change: others were
- * refused, and would be again. */
-static int dync__fuse_first_concerned(const dync__fuse_graph *g, int i, const int *reader, int n)
+/* Opens the kernels that may be inlined now that i and its readers change: others were refused, and
+ * would be again. Gives the first of them, or i. */
+static int dync__fuse_open(dync__fuse_graph *g, int i, const int *reader, int n)
 {
-    for (int x = 0; x < i; x++) {
-        if (!dync__fuse_is_kernel(g, x)) continue;
-        if (dync__fuse_concerns(&g->node[x], &g->node[i])) return x;
-        for (int r = 0; r < n; r++)
-            if (dync__fuse_concerns(&g->node[x], &g->node[reader[r]])) return x;
+    int first = i;
+    for (int x = 0; x < g->n; x++) {
+        if (g->node[x].open || !dync__fuse_is_kernel(g, x)) continue;
+        bool open = dync__fuse_concerns(&g->node[x], &g->node[i]);
+        for (int r = 0; r < n && !open; r++)
+            open = dync__fuse_concerns(&g->node[x], &g->node[reader[r]]);
+        g->node[x].open = open;
+        if (open && x < first) first = x;
     }
-    return i;
+    return first;
 }
 
 /* Replaces buffer id, stored by node i, by its expression in every reader. All of them or none.
@@ -260,7 +267,7 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
         dync__fuse_put(&g->node[i].failed[1], reader[r], true);
         return false;
     }
-    *from = dync__fuse_first_concerned(g, i, reader, n);
+    *from = dync__fuse_open(g, i, reader, n);
     for (int r = 0; r < n; r++) {
         g->node[reader[r]].step.k = made[r];
         dync__fuse_changed(g, reader[r]);
@@ -279,15 +286,18 @@ static bool dync__fuse_inline_buf(dync__fuse_graph *g, int i, int32_t id, bool t
 static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
 {
     bool changed = false;
+    for (int i = 0; i < g->n; i++) g->node[i].open = true;
     for (int i = 0; i < g->n; i++) {
         const dync__kernel *k = g->node[i].step.k;
-        if (!dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise) continue;
+        if (!g->node[i].open || !dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise)
+            continue;
+        g->node[i].open = false;
         for (int b = 0, from; b < k->buf.n; b++) {
             bool done = (k->buf.at[b].mode & DYNC__BUF_OUT) &&
                         dync__fuse_inline_buf(g, i, k->buf.at[b].id, tiny, &from);
             if (g->job.no_memory) return false;
             if (!done) continue;
-            changed = true;
+            changed = g->node[i].open = true;
             i = from - 1;
             break;
         }
@@ -314,7 +324,7 @@ static bool dync__fuse_prepare(dync__fuse_graph *g)
         if (!k) continue;
         node->step.k = k;
         node->dead = k->inst.n == 0;
-        dync__fuse_masks(node);
+        dync__fuse_masks(g, i);
     }
     return dync__fuse_relink(g, true);
 }
@@ -344,11 +354,12 @@ static dync_status dync__fuse_part(dync__fuse_graph *g, dync__arena *arena,
         g->n++;
     g->end = from + g->n;
     memset(g->node, 0, sizeof *g->node * (size_t)g->n);
+    memset(&g->users, 0, sizeof g->users);
     for (int i = 0; i < g->n; i++) {
         g->node[i].step = steps[from + i];
         if (g->node[i].step.k) g->node[i].step.k->settled.n = 0;
         g->node[i].id = i;
-        dync__fuse_masks(&g->node[i]);
+        dync__fuse_masks(g, i);
     }
     dync__space_begin(g);
     dync_status status = dync__fuse_window(g);

@@ -143,6 +143,7 @@ typedef struct dync__fuse_set {
 typedef struct dync__fuse_node {
     dync__fuse_step step;
     bool dead, reduces;     /* reduces: or scans */
+    bool open;              /* may be taken in by its readers; dync__fuse_inline_all */
     uint64_t reads, writes; /* buffer ids modulo 64, to reject fast */
     dync__fuse_set reach;   /* nodes that must run after this one */
     /* partners for which merging (0) and inlining (1) was refused; cleared when one changes */
@@ -154,8 +155,7 @@ typedef struct dync__fuse_node {
     dync__fuse_set asked, ordered;
 } dync__fuse_node;
 
-/* By bit of the masks: the nodes that read, and that write, a buffer of it; while edges are
- * found. */
+/* By bit of the masks: the nodes that may read, and that may write, a buffer of it. */
 typedef struct dync__fuse_users {
     dync__fuse_set reads[64], writes[64];
 } dync__fuse_users;
@@ -193,10 +193,12 @@ DYNC__INLINE void dync__fuse_put(dync__fuse_set *s, int i, bool on)
 }
 /* mode: DYNC__BUF_IN reads, DYNC__BUF_OUT writes */
 DYNC__FN bool dync__fuse_touches(const dync__fuse_step *, int32_t id, int mode);
-/* reads or writes */
-DYNC__FN bool dync__fuse_node_touches(const dync__fuse_node *, int32_t id);
-/* After every change of a node's kernel: the masks must have a bit for each buffer it touches. */
-DYNC__FN void dync__fuse_masks(dync__fuse_node *);
+/* The nodes that may touch the buffer in that way, to be looked at; the members of a set in turn,
+ * the first with from 0, after the last one DYNC__FUSE_WINDOW. */
+DYNC__FN dync__fuse_set dync__fuse_users_of(const dync__fuse_graph *, int32_t id, int mode);
+DYNC__FN int dync__fuse_next(const dync__fuse_set *, int from);
+/* After every change of node i's kernel: the masks must have a bit for each buffer it touches. */
+DYNC__FN void dync__fuse_masks(dync__fuse_graph *, int i);
 /* Fills last_read for the whole program; false: no memory. */
 DYNC__FN bool dync__fuse_note_reads(dync__fuse_graph *, const dync__fuse_step *steps, int n);
 /* Does a step after the window read the buffer? */

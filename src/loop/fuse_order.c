@@ -34,16 +34,42 @@ DYNC__OFTEN DYNC__FN bool dync__fuse_touches(const dync__fuse_step *s, int32_t i
 
 static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
 
-DYNC__FN bool dync__fuse_node_touches(const dync__fuse_node *node, int32_t id)
+DYNC__INLINE int dync__fuse_lowest(uint64_t mask)
 {
-    return ((node->reads | node->writes) & dync__fuse_bit(id)) &&
-           dync__fuse_touches(&node->step, id, DYNC__BUF_IN | DYNC__BUF_OUT);
+    return (int)DYNC__BIT_LENGTH(mask & (~mask + 1)) - 1;
 }
 
-/* After every change of a node's kernel: what is kept of it. The masks must have a bit for each
- * buffer it touches. */
-DYNC__OFTEN DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
+static void dync__fuse_users_add(dync__fuse_users *u, const dync__fuse_node *a, int i)
 {
+    for (uint64_t left = a->reads; left; left &= left - 1)
+        dync__fuse_put(&u->reads[dync__fuse_lowest(left)], i, true);
+    for (uint64_t left = a->writes; left; left &= left - 1)
+        dync__fuse_put(&u->writes[dync__fuse_lowest(left)], i, true);
+}
+
+/* What a node no longer touches stays among the users until dync__fuse_relink. */
+DYNC__FN dync__fuse_set dync__fuse_users_of(const dync__fuse_graph *g, int32_t id, int mode)
+{
+    dync__fuse_set s = {{0}};
+    uint32_t bit = (uint32_t)id % 64;
+    if (mode & DYNC__BUF_IN) dync__fuse_join(&s, &g->users.reads[bit]);
+    if (mode & DYNC__BUF_OUT) dync__fuse_join(&s, &g->users.writes[bit]);
+    return s;
+}
+
+DYNC__OFTEN DYNC__FN int dync__fuse_next(const dync__fuse_set *s, int from)
+{
+    for (int w = from / 64; w < DYNC__FUSE_WORDS; w++) {
+        uint64_t left = s->word[w] & (w == from / 64 ? ~(uint64_t)0 << (from % 64) : ~(uint64_t)0);
+        if (left) return 64 * w + dync__fuse_lowest(left);
+    }
+    return DYNC__FUSE_WINDOW;
+}
+
+/* After every change of a node's kernel: what is kept of it. */
+DYNC__OFTEN DYNC__FN void dync__fuse_masks(dync__fuse_graph *g, int at)
+{
+    dync__fuse_node *node = &g->node[at];
     const dync__fuse_step *s = &node->step;
     node->reads = node->writes = 0;
     node->reduces = false;
@@ -58,6 +84,7 @@ DYNC__OFTEN DYNC__FN void dync__fuse_masks(dync__fuse_node *node)
     }
     for (int i = 0; !s->k && i < s->n_reads; i++) node->reads |= dync__fuse_bit(s->reads[i]);
     for (int i = 0; !s->k && i < s->n_writes; i++) node->writes |= dync__fuse_bit(s->writes[i]);
+    dync__fuse_users_add(&g->users, node, at);
 }
 
 /* Must two instructions of different kernels keep their order? Two loads need not; of indexed
@@ -147,9 +174,9 @@ DYNC__OFTEN DYNC__FN bool dync__fuse_needed(void *user, int32_t id)
 {
     const dync__fuse_graph *g = user;
     if (!g->options->keep || g->options->keep(g->options->user, id)) return true;
-    for (int i = 0; i < g->n; i++)
+    dync__fuse_set users = dync__fuse_users_of(g, id, DYNC__BUF_IN);
+    for (int i = dync__fuse_next(&users, 0); i < g->n; i = dync__fuse_next(&users, i + 1))
         if (!g->node[i].dead && i != g->skip_a && i != g->skip_b &&
-            (g->node[i].reads & dync__fuse_bit(id)) &&
             dync__fuse_touches(&g->node[i].step, id, DYNC__BUF_IN))
             return true;
     return dync__fuse_read_later(g, id);
@@ -189,19 +216,6 @@ static int dync__fuse_order(const dync__fuse_graph *g, int *order)
     }
 }
 
-DYNC__INLINE int dync__fuse_lowest(uint64_t mask)
-{
-    return (int)DYNC__BIT_LENGTH(mask & (~mask + 1)) - 1;
-}
-
-static void dync__fuse_users_add(dync__fuse_users *u, const dync__fuse_node *a, int i)
-{
-    for (uint64_t left = a->reads; left; left &= left - 1)
-        dync__fuse_put(&u->reads[dync__fuse_lowest(left)], i, true);
-    for (uint64_t left = a->writes; left; left &= left - 1)
-        dync__fuse_put(&u->writes[dync__fuse_lowest(left)], i, true);
-}
-
 /* Those seen so far whose masks do not exclude that they must stay behind a. */
 static dync__fuse_set dync__fuse_suspects(const dync__fuse_users *u, const dync__fuse_node *a)
 {
@@ -229,16 +243,19 @@ static bool dync__fuse_ordered(dync__fuse_node *a, dync__fuse_node *b)
 }
 
 /* Nodes whose kernel is another since edges were found. */
-static void dync__fuse_ask_again(dync__fuse_graph *g)
+DYNC__OFTEN static void dync__fuse_ask_again(dync__fuse_graph *g)
 {
+    dync__fuse_set fresh = {{0}};
     for (int i = 0; i < g->n; i++) {
         dync__fuse_node *a = &g->node[i];
         if (a->asked_as == a->step.k) continue;
         a->asked_as = a->step.k;
         memset(&a->asked, 0, sizeof a->asked);
-        for (int x = 0; x < g->n; x++) dync__fuse_put(&g->node[x].asked, a->id, false);
-        dync__fuse_masks(a);
+        dync__fuse_put(&fresh, a->id, true);
+        dync__fuse_masks(g, i);
     }
+    for (int i = 0; i < g->n; i++)
+        for (int w = 0; w < DYNC__FUSE_WORDS; w++) g->node[i].asked.word[w] &= ~fresh.word[w];
 }
 
 /* The closure of the edges between nodes that stand in order, last node first: of each, only those
@@ -331,10 +348,11 @@ DYNC__OFTEN DYNC__FN bool dync__fuse_detour(const dync__fuse_graph *g, int i, in
 /* Node i has another kernel: what was refused with it may now be possible. */
 DYNC__OFTEN DYNC__FN void dync__fuse_changed(dync__fuse_graph *g, int i)
 {
-    dync__fuse_masks(&g->node[i]);
+    uint64_t others = ~((uint64_t)1 << (i % 64));
+    dync__fuse_masks(g, i);
     memset(g->node[i].failed, 0, sizeof g->node[i].failed);
     for (int x = 0; x < g->n; x++)
-        for (int way = 0; way < 2; way++) dync__fuse_put(&g->node[x].failed[way], i, false);
+        for (int way = 0; way < 2; way++) g->node[x].failed[way].word[i / 64] &= others;
 }
 
 /* Node j becomes part of node i, whose kernel is now k. The closure stays right without a new
