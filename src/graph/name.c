@@ -34,8 +34,8 @@ DYNC__BUSY static bool dync__name_is_reserved(const char *s)
         "object oct open operator or ord ",
         "pass pow print private property protected public ",
         "raise range register repr restrict return reversed round ",
-        "self set setattr short signed sizeof slice sorted static staticmethod "
-        "stderr stdin stdout str struct sum super switch ",
+        ("self set setattr short signed sizeof slice sorted static staticmethod "
+         "stderr stdin stdout str struct sum super switch "),
         "template this throw torch true try tuple type typedef typename ",
         "union unix unsigned using ",
         "vars virtual void volatile ",
