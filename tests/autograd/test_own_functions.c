@@ -7,7 +7,10 @@
 #include "tol.h"
 
 typedef dync_tensor *T;
-static T tensor_of(dync_value v) { return v.kind == DYNC_KIND_TENSOR ? dync_as_tensor(v) : NULL; }
+static T tensor_of(dync_value v)
+{
+    return v.kind == DYNC_KIND_TENSOR && v.as.t ? dync_as_tensor(v) : NULL;
+}
 static T total(T x) { return dync_sum(x, DYNC_ALL, false); }
 static T turned(T x) { return dync_transpose(x, 0, 1); }
 
