@@ -197,7 +197,7 @@ static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int 
     dync__fuse_set users = dync__fuse_users_of(g, id, both);
     *work = 0;
     for (int j = dync__fuse_next(&users, 0); j < g->n; j = dync__fuse_next(&users, j + 1)) {
-        if (j == i || !dync__fuse_touches(&g->node[j].step, id, both)) continue;
+        if (j == i || g->node[j].dead || !dync__fuse_touches(&g->node[j].step, id, both)) continue;
         int64_t own = g->node[j].step.k && j > i ? dync__fuse_inline_work(g->node[j].step.k, id)
                                                  : -1;
         if (own <= 0 || dync__fuse_has(&g->node[i].failed[1], j) ||
