@@ -11,45 +11,44 @@ enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share th
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
- * the headers a printed graph meets: a string for each first letter. */
+ * the headers a printed graph meets: a line for each first letter. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
-    static const char *const words[] = {
-        "False ",
-        "I INFINITY ",
-        "NAN NULL None ",
-        "True ",
-        "abs alignas alignof all and any as ascii assert async atomic auto await ",
-        "bin bool break breakpoint bytearray bytes ",
-        "callable case catch char chr class classmethod compile complex const constexpr continue ",
-        "decltype def default del delattr delete device dict dir divmod do double ",
-        "elif else enum enumerate errno eval except exec explicit export extern ",
-        "false filter finally float for format friend from frozenset ",
-        "getattr global globals goto ",
-        "hasattr hash help hex ",
-        "id if import in inf inline input int is isinstance issubclass iter ",
-        "lambda len linux list locals long ",
-        "main map max memoryview min mutable ",
-        "namespace nan new next noexcept nonlocal not nullptr ",
-        "object oct open operator or ord ",
-        "pass pow print private property protected public ",
-        "raise range register repr restrict return reversed round ",
-        ("self set setattr short signed sizeof slice sorted static staticmethod "
-         "stderr stdin stdout str struct sum super switch "),
-        "template this throw torch true try tuple type typedef typename ",
-        "union unix unsigned using ",
-        "vars virtual void volatile ",
-        "wchar_t while with ",
-        "xor ",
-        "yield ",
-        "zip ",
-    };
+    static const char words[] =
+        "False \n"
+        "I INFINITY \n"
+        "NAN NULL None \n"
+        "True \n"
+        "abs alignas alignof all and any as ascii assert async atomic auto await \n"
+        "bin bool break breakpoint bytearray bytes \n"
+        "callable case catch char chr class classmethod compile complex const constexpr "
+        "continue \n"
+        "decltype def default del delattr delete device dict dir divmod do double \n"
+        "elif else enum enumerate errno eval except exec explicit export extern \n"
+        "false filter finally float for format friend from frozenset \n"
+        "getattr global globals goto \n"
+        "hasattr hash help hex \n"
+        "id if import in inf inline input int is isinstance issubclass iter \n"
+        "lambda len linux list locals long \n"
+        "main map max memoryview min mutable \n"
+        "namespace nan new next noexcept nonlocal not nullptr \n"
+        "object oct open operator or ord \n"
+        "pass pow print private property protected public \n"
+        "raise range register repr restrict return reversed round \n"
+        "self set setattr short signed sizeof slice sorted static staticmethod stderr "
+        "stdin stdout str struct sum super switch \n"
+        "template this throw torch true try tuple type typedef typename \n"
+        "union unix unsigned using \n"
+        "vars virtual void volatile \n"
+        "wchar_t while with \n"
+        "xor \n"
+        "yield \n"
+        "zip \n";
     size_t n = strlen(s);
     if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
-    size_t i = 0;
-    while (i < DYNC__COUNT_OF(words) && words[i][0] != s[0]) i++;
-    const char *word = i < DYNC__COUNT_OF(words) ? words[i] : "";
-    for (; *word; word = strchr(word, ' ') + 1)
+    const char *word = words;
+    while (*word && *word != s[0]) word = strchr(word, '\n') + 1;
+    for (; *word && *word != '\n'; word = strchr(word, ' ') + 1)
         if (strncmp(word, s, n) == 0 && word[n] == ' ') return true;
     return false;
 }
