@@ -123,13 +123,10 @@ $(B)/release/dync.o: $(B)/dync.c dync.h        # for benchmarks
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
 	$(Q)$(CC) $(STD) $(USER) $(CFLAGS) -I. -c $< -o $@
-# Sanitized, what runs once is not optimised, as in the merged header (base/priv.h): that takes a third of the time.
-ONCE_C := $(if $(findstring -fsanitize=,$(CFLAGS)),$(shell grep -lE '^DYNC__(COLD|LEAN)' src/*/*.c | xargs grep -LE '^DYNC__(PLAIN|WARM|HOT)|DYNC__BUSY'))
-$(patsubst src/%.c,$(B)/split/%.o,$(ONCE_C)): LEVEL = -O0
 $(B)/split/%.o: src/%.c | dync.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"
-	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(LEVEL) $(CHECKED) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
+	$(Q)$(CC) $(STD) $(WARN_C) $(STRICT) $(CFLAGS) $(CHECKED) $(DEPS) -DDYNC__SPLIT -Isrc -c $< -o $@
 $(B)/split/tools/%.o: tools/%.c | dync.h
 	@mkdir -p $(@D)
 	@echo "  CC   $@"

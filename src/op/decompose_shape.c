@@ -106,11 +106,10 @@ DYNC__FN dync_status dync__d_repeat(dync__opcall *call)
  * sum is the size; who reads the graph sees how far it moves (graph/rolls.c). */
 static int64_t dync__roll_start(int64_t size, int64_t shift)
 {
-    int64_t places = shift < 0 ? -shift : shift;
     if (!dync__any_token(size, shift)) return (size - shift % size) % size;
-    if (!dync__is_token(shift) && places <= DYNC__ROLL_NEAR && !dync__sz_by_data(size) &&
-        dync__sz_lt(places, size))
-        return shift < 0 ? places : dync__sz_sub(size, shift);
+    bool near = !dync__is_token(shift) && shift >= -DYNC__ROLL_NEAR && shift <= DYNC__ROLL_NEAR;
+    if (near && !dync__sz_by_data(size) && dync__sz_lt(shift < 0 ? -shift : shift, size))
+        return shift < 0 ? -shift : dync__sz_sub(size, shift);
     return dync__sz_mod(dync__sz_sub(size, dync__sz_mod(shift, size)), size);
 }
 
