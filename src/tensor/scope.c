@@ -204,8 +204,9 @@ DYNC__RARE static DYNC__NOINLINE void dync__scope_unwind_traced(dync__scopes *s,
         if (e->kind == DYNC__ENTRY_LIST) dync__fakes_add_list(&fakes, e->object);
     }
     dync__scope_unwind(s, start);
+    void (*released)(dync__tensor *) = DYNC__ATOMIC_LOAD(&dync__scope_released);
     for (int i = 0; i < fakes.n; i++) /* a slot lasts, and a free one has no reference */
-        if (DYNC__ATOMIC_PEEK(&fakes.at[i]->refs) == 1) dync__scope_released(fakes.at[i]);
+        if (DYNC__ATOMIC_PEEK(&fakes.at[i]->refs) == 1) released(fakes.at[i]);
     dync__vec_free(&fakes);
 }
 
@@ -221,8 +222,10 @@ DYNC__OFTEN static void dync__scope_close(dync__scopes *s, int i)
     int start = s->mark.at[i].start;
     s->mark.n = i + 1;
     s->start = start;
-    if (DYNC__UNLIKELY(dync__tls.compiling) && dync__scope_unwind_watched)
-        dync__scope_unwind_watched(s, start);
+    void (*watched)(dync__scopes *, int) =
+        DYNC__UNLIKELY(dync__tls.compiling) ? DYNC__ATOMIC_LOAD(&dync__scope_unwind_watched) : NULL;
+    if (watched)
+        watched(s, start);
     else
         dync__scope_unwind(s, start);
     s->mark.n = i;
@@ -335,14 +338,15 @@ DYNC_API void dync_release(dync_tensor *handle)
     if (!t) return;
     int32_t n = DYNC__ATOMIC_PEEK(&t->retains);
     while (n > 0 && !DYNC__ATOMIC_CAS(&t->retains, &n, n - 1)) {}
-    bool last = DYNC__UNLIKELY(dync__tls.compiling) && dync__scope_released &&
-                (t->flags & DYNC__T_FAKE) && DYNC__ATOMIC_PEEK(&t->refs) == 2;
+    void (*released)(dync__tensor *) =
+        DYNC__UNLIKELY(dync__tls.compiling) ? DYNC__ATOMIC_LOAD(&dync__scope_released) : NULL;
+    bool last = released && (t->flags & DYNC__T_FAKE) && DYNC__ATOMIC_PEEK(&t->refs) == 2;
     if (n > 0)
         dync__unref(t);
     else
         dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s",
                    t->op ? t->op : "the user");
-    if (last && n > 0) dync__scope_released(t);
+    if (last && n > 0) released(t);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
