@@ -5,6 +5,13 @@
 DYNC__COLD
 #if !defined(DYNC_SMALL)
 
+DYNC__FN bool dync__pass_in_rows(const dync__layout *lay)
+{
+    dync__layout rows;
+    return dync__layout_contiguous(&rows, lay->ndim, lay->shape) == DYNC_OK &&
+           dync__layout_equal(lay, &rows);
+}
+
 static dync__tensor *dync__pass_stand_in(dync__arena *arena, const dync__node *n,
                                          dync__storage *memory)
 {

@@ -83,13 +83,6 @@ static bool dync__roll_pointwise(const dync__node *n)
            !(row->flags & (DYNC__OP_RANDOM | DYNC__OP_OPAQUE));
 }
 
-static bool dync__roll_rows(const dync__layout *lay)
-{
-    dync__layout rows;
-    return dync__layout_contiguous(&rows, lay->ndim, lay->shape) == DYNC_OK &&
-           dync__layout_equal(lay, &rows);
-}
-
 /* The one tensor that a pointwise n is computed of, of its shape, in rows. NULL: it has others. */
 static dync__node *dync__roll_operand(const dync__node *n)
 {
@@ -113,7 +106,7 @@ static bool dync__rolls_note(dync__rolls *r, const dync__node *n)
 {
     dync__node *x = NULL;
     int64_t dim = 0, shift = dync__roll_shift(n, &x, &dim);
-    if (!shift || n->apart || !dync__roll_rows(&n->info[0].lay)) return true;
+    if (!shift || n->apart || !dync__pass_in_rows(&n->info[0].lay)) return true;
     dync__roll *roll = dync__arena_alloc(&r->arena, sizeof *roll);
     if (!roll) return false;
     *roll = (dync__roll){.base = x};
@@ -128,7 +121,7 @@ static bool dync__rolls_note(dync__rolls *r, const dync__node *n)
         roll->base = in;
         alone = in->n_users == 1;
     }
-    if (dync__roll_rows(&roll->base->info[0].lay)) r->at[n->index] = roll;
+    if (dync__pass_in_rows(&roll->base->info[0].lay)) r->at[n->index] = roll;
     return true;
 }
 

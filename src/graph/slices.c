@@ -168,11 +168,8 @@ static dync__node *dync__sum_region_of(dync__sum *s, const dync__sum_region *r, 
 static bool dync__sum_pays(dync__sum *s)
 {
     const dync__layout *lay = &dync__sum_root(s)->info[0].lay;
-    dync__layout rows;
     dync__sum_region all = {{0}, {0}};
-    if (s->n_whole == s->term.n || s->n_whole > DYNC__SLICE_WHOLE ||
-        dync__layout_contiguous(&rows, lay->ndim, lay->shape) != DYNC_OK ||
-        !dync__layout_equal(lay, &rows))
+    if (s->n_whole == s->term.n || s->n_whole > DYNC__SLICE_WHOLE || !dync__pass_in_rows(lay))
         return false;
     for (int d = 0; d < s->ndim; d++)
         if (!(all.size[d] = s->shape[d])) return false;

@@ -15,6 +15,9 @@ DYNC__FN dync__node *dync__pass_call(dync__graph *, dync__arena *, int op, int n
                                      dync__node *const *in, int nargs, dync__arg *args,
                                      const dync__node *like);
 
+/* From the first element on, row by row; strides of dims of size 1 count too. */
+DYNC__FN bool dync__pass_in_rows(const dync__layout *);
+
 /* A box of the result; elsewhere the term is zero. axis: which axis of the result each of the first
  * `rank` dims of value is; those that no dim of it is are one place long. */
 typedef struct dync__sum_term {

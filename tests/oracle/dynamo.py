@@ -8,6 +8,7 @@ import logging
 import pathlib
 import re
 import sys
+import textwrap
 import warnings
 
 import torch
@@ -109,10 +110,12 @@ def write(group):
              "/* clang-format off */", "static const upstream_fact upstream_facts[] = {"]
     for where, name, value in facts:
         if isinstance(value, str):
-            lines.append(f'    {{"{where}", "{name}", {text_of(value)}, 0, {{0}}}},')
+            row = f'    {{"{where}", "{name}", {text_of(value)}, 0, {{0}}}},'
+            lines.append(row if len(row) <= 120 else row.replace(f' {text_of(value)}', f'\n     {text_of(value)}', 1))
         else:
             numbers = ", ".join(f"{v:.9g}" for v in value).replace("nan", "NAN").replace("inf", "INFINITY")
-            lines.append(f'    {{"{where}", "{name}", NULL, {len(value)}, {{{numbers or 0}}}}},')
+            row = f'    {{"{where}", "{name}", NULL, {len(value)}, {{{numbers or 0}}}}},'
+            lines.append(textwrap.fill(row, 120, subsequent_indent="     ", break_on_hyphens=False))
     lines += ["};", "/* clang-format on */", ""]
     (HERE.parent / "upstream" / f"{group}.h").write_text("\n".join(lines))
     print(f"{group}: {len(scenarios)} scenarios, {len(facts)} facts")

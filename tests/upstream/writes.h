@@ -85,8 +85,10 @@ static const upstream_fact upstream_facts[] = {
     {"leaf_is_written", "fails", NULL, 1, {1}},
     {"leaf_is_written", "text", "a leaf Variable that requires grad is being used in an in-place operation.", 0, {0}},
     {"view_of_a_leaf_is_written", "fails", NULL, 1, {1}},
-    {"view_of_a_leaf_is_written", "text", "a view of a leaf Variable that requires grad is being used in an in-place operation.", 0, {0}},
-    {"saved_value_is_written", "text", "one of the variables needed for gradient computation has been modified by an inplace operation", 0, {0}},
+    {"view_of_a_leaf_is_written", "text",
+     "a view of a leaf Variable that requires grad is being used in an in-place operation.", 0, {0}},
+    {"saved_value_is_written", "text",
+     "one of the variables needed for gradient computation has been modified by an inplace operation", 0, {0}},
     {"float_into_integers", "text", "result type Float can't be cast to the desired output type Long", 0, {0}},
     {"write_that_would_grow", "text", "output with shape ", 0, {0}},
 };
