@@ -33,6 +33,11 @@ LIVING = ("eager", "compile", "dynamic")    # the ways of rows that are programs
 OTHERS = ("onnxruntime", "numexpr")
 
 
+# Of more than one thread: until the other library's workers sleep (those of OpenMP spin for ten milliseconds), and until one's own and
+# their processor, halted meanwhile, are awake: a virtual machine takes ten milliseconds for it.
+SLEEP, WARM_NS = 0.03, 25e6
+
+
 class Array(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("ndim", ctypes.c_int64), ("shape", ctypes.c_int64 * 8),
                 ("stride", ctypes.c_int64 * 8), ("dtype", ctypes.c_int64)]
@@ -184,8 +189,10 @@ def measure(calls, samples, sample_ns, threads):
     for _ in range(samples):
         for name, timed in calls.items():
             if threads > 1:
-                time.sleep(0.03)       # until the other library's workers sleep: those of OpenMP spin for ten milliseconds
-            timed(1 + repeats[name] // 4)
+                time.sleep(SLEEP)
+                timed(1 + int(repeats[name] * WARM_NS / sample_ns))
+            else:
+                timed(1 + repeats[name] // 4)
             times[name].append(timed(repeats[name]) / repeats[name])
     return {name: (min(t), statistics.median(t)) for name, t in times.items()}
 
