@@ -73,7 +73,7 @@ typedef struct dync__simplify {
     const dync__inst *from;
     const bool *settled; /* of `from`; NULL: nothing is known, nor wanted */
     int32_t *number;
-    bool *same; /* what has become of it is equal, and so are its operands and theirs */
+    bool *same; /* it became the same primitive of what became of its operands */
     bool across, local, check;
 } dync__simplify;
 
@@ -86,8 +86,20 @@ DYNC__BUSY static inline bool dync__simplify_kept(const dync__kernel *k, int v,
            now->arg[0] == in->arg[0] && now->arg[1] == in->arg[1] && now->arg[2] == in->arg[2];
 }
 
+/* The same, in whichever order operands stand that are sorted. */
+DYNC__BUSY static inline bool dync__simplify_alike(const dync__kernel *k, int v,
+                                                   const dync__inst *in)
+{
+    if (dync__simplify_kept(k, v, in)) return true;
+    dync__inst turned = *in;
+    turned.arg[0] = in->arg[1];
+    turned.arg[1] = in->arg[0];
+    return dync__fold_commutes(in->prim) && dync__simplify_kept(k, v, &turned);
+}
+
 /* Instruction i passes through the builder again: folded, unless it is known that nothing comes of
- * it, and shared. */
+ * it, and shared. Folding looks at what its operands are, but no further than at the numbers and
+ * types of theirs (simplify.c). */
 DYNC__BUSY static void dync__simplify_inst(dync__simplify *s, int i)
 {
     dync__kernel *k = s->b.k;
@@ -106,8 +118,8 @@ DYNC__BUSY static void dync__simplify_inst(dync__simplify *s, int i)
     int n = k->inst.n, v = same && !s->check ? dync__lb_again(k, &in, s->across)
                                              : dync__fold_add(&s->b, &in, s->across);
     s->number[i] = v;
-    s->same[i] = same;
     if (!s->settled || k->failed) return;
+    s->same[i] = same || dync__simplify_alike(k, v, &in);
     DYNC__ASSERT(!same || dync__simplify_kept(k, v, &in));
     while (k->settled.n < k->inst.n && !k->failed)
         k->failed = !dync__avec_push(k->arena, &k->settled, true);

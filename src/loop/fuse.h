@@ -84,6 +84,11 @@ typedef struct dync__fuse_item {
     bool row, first, dead;
     bool settled; /* dync__kernel.settled, and its operands are as they were */
 } dync__fuse_item;
+/* By bit of a buffer's id modulo 64, to look no further: the items that load, those that store, and
+ * the stores to what another one before it stores to. */
+typedef struct dync__fuse_traffic {
+    uint64_t loaded, stored, again;
+} dync__fuse_traffic;
 typedef struct dync__fuse_job {
     dync__arena *arena;
     int max_insts, max_straight; /* of any kernel, of one without reductions */
@@ -93,6 +98,7 @@ typedef struct dync__fuse_job {
     bool no_memory;
     DYNC__VEC(dync__fuse_item) item;
     DYNC__VEC(int32_t) number;
+    dync__fuse_traffic traffic;  /* of the live items, once they have sections */
     const dync__kernel *from[2]; /* the kernels at hand, [1] NULL: one alone */
     dync__fuse_frame frame;      /* here, as it is large for a small stack */
 } dync__fuse_job;
@@ -110,7 +116,7 @@ DYNC__FN void dync__fuse_forward(dync__fuse_job *, int load, int value);
 DYNC__FN bool dync__fuse_resolve(dync__fuse_job *, const dync__nest *);
 /* Marks what no store needs; gives the number of live items. */
 DYNC__FN int dync__fuse_sweep(dync__fuse_job *);
-/* Gives every live item its section. False: row code would need a phase value, too many sections,
+/* Gives every live item its section, and tells job->traffic. False: row code would need a phase value, too many sections,
  * or no memory (job->no_memory). */
 DYNC__FN bool dync__fuse_place_all(dync__fuse_job *, const dync__nest *);
 /* Would a generator that computes what item `store` stores again, in a later phase, read what was

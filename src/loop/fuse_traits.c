@@ -28,16 +28,29 @@ DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
 
 /* ---- what a kernel is ------------------------------------------------------------------------ */
 
+/* By bit of a buffer's index modulo 64: what more than one instruction may touch. */
+static uint64_t dync__fuse_shared_bufs(const dync__kernel *k)
+{
+    uint64_t once = 0, more = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        uint64_t bit = k->inst.at[i].buf >= 0 ? (uint64_t)1 << (k->inst.at[i].buf & 63) : 0;
+        more |= once & bit;
+        once |= bit;
+    }
+    return more;
+}
+
 /* Does store i make the order of its own kernel's indices matter? So it does where two indices
  * store to one place, where it scatters, or where the kernel reads the buffer at another index or
- * after the store. Such kernels are never merged. */
-static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
+ * after the store. Such kernels are never merged. shared: dync__fuse_shared_bufs. */
+static bool dync__fuse_store_tangles(const dync__kernel *k, int i, uint64_t shared)
 {
     const dync__inst *store = &k->inst.at[i];
     const dync__access *acc = &k->access.at[store->access];
     int n = store->section & 1 ? k->n_dims : k->n_outer;
     bool scatter = store->prim == DYNC__P_storex;
     if (!scatter && !dync__access_injective(acc, n, k->extent)) return true;
+    if (!(shared >> (store->buf & 63) & 1)) return false;
     for (int j = 0; j < k->inst.n; j++) {
         const dync__inst *in = &k->inst.at[j];
         if (j == i || in->buf != store->buf) continue;
@@ -54,6 +67,7 @@ static bool dync__fuse_store_tangles(const dync__kernel *k, int i)
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
 {
     dync__fuse_traits t = {true, false, false, false};
+    uint64_t shared = dync__fuse_shared_bufs(k);
     bool one_index = dync__fuse_size(k->extent, k->n_outer, k->n_dims) == 1;
     for (int d = 0; d < k->n_dims; d++) t.empty |= k->extent[d] <= 0;
     for (int i = 0; i < k->inst.n; i++) {
@@ -63,7 +77,7 @@ DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
             (store && !(in->section & 1) && !one_index))
             t.pointwise = false;
         if (in->prim == DYNC__P_storex) t.scatters = true;
-        if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i);
+        if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i, shared);
     }
     return t;
 }
