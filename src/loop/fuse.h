@@ -116,8 +116,8 @@ DYNC__FN void dync__fuse_forward(dync__fuse_job *, int load, int value);
 DYNC__FN bool dync__fuse_resolve(dync__fuse_job *, const dync__nest *);
 /* Marks what no store needs; gives the number of live items. */
 DYNC__FN int dync__fuse_sweep(dync__fuse_job *);
-/* Gives every live item its section, and tells job->traffic. False: row code would need a phase value, too many sections,
- * or no memory (job->no_memory). */
+/* Gives every live item its section, and tells job->traffic. False: row code would need a phase
+ * value, too many sections, or no memory (job->no_memory). */
 DYNC__FN bool dync__fuse_place_all(dync__fuse_job *, const dync__nest *);
 /* Would a generator that computes what item `store` stores again, in a later phase, read what was
  * overwritten meanwhile? */
