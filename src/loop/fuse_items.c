@@ -75,14 +75,14 @@ DYNC__FN void dync__fuse_forward(dync__fuse_job *job, int load, int value)
 
 /* ---- dependences between the two ------------------------------------------------------------- */
 
-static uint64_t dync__fuse_bit(const dync__fuse_item *item)
+static uint64_t dync__fuse_buf_bit(const dync__fuse_item *item)
 {
     return (uint64_t)1 << (item->buf->id & 63);
 }
 
-static void dync__fuse_note(dync__fuse_traffic *t, const dync__fuse_item *item)
+static void dync__fuse_note_traffic(dync__fuse_traffic *t, const dync__fuse_item *item)
 {
-    uint64_t bit = item->buf ? dync__fuse_bit(item) : 0;
+    uint64_t bit = item->buf ? dync__fuse_buf_bit(item) : 0;
     if (!dync__fuse_is_store(item->in.prim)) {
         t->loaded |= bit;
         return;
@@ -92,11 +92,11 @@ static void dync__fuse_note(dync__fuse_traffic *t, const dync__fuse_item *item)
 }
 
 /* May an item before or after this one touch its buffer, one of both storing? */
-static bool dync__fuse_ordered(const dync__fuse_traffic *t, const dync__fuse_item *item)
+static bool dync__fuse_keeps_place(const dync__fuse_traffic *t, const dync__fuse_item *item)
 {
     if (!item->buf) return false;
     uint64_t others = dync__fuse_is_store(item->in.prim) ? t->loaded | t->again : t->stored;
-    return others & dync__fuse_bit(item);
+    return others & dync__fuse_buf_bit(item);
 }
 
 /* The item of the first kernel whose store item i (a load of the second) sees: -1 none, -2 not to
@@ -160,9 +160,9 @@ DYNC__FN bool dync__fuse_resolve(dync__fuse_job *job, const dync__nest *nest)
                 item->in.arg[a] = job->item.at[item->in.arg[a]].same_as;
                 item->settled = false;
             }
-        if (item->first) dync__fuse_note(&first, item);
+        if (item->first) dync__fuse_note_traffic(&first, item);
         if (item->first || !item->buf) continue;
-        if (!((first.loaded | first.stored) & dync__fuse_bit(item))) continue;
+        if (!((first.loaded | first.stored) & dync__fuse_buf_bit(item))) continue;
         if (dync__fuse_is_store(item->in.prim)) {
             if (!dync__fuse_may_store(job, nest, i)) return false;
             continue;
@@ -245,7 +245,7 @@ static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest)
         bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, item->access);
         for (int a = 0; a < 3 && same; a++)
             same = item->in.arg[a] < 0 || dync__fuse_is_row_value(&job->item.at[item->in.arg[a]]);
-        item->row = same && !(dync__fuse_ordered(&job->traffic, item) &&
+        item->row = same && !(dync__fuse_keeps_place(&job->traffic, item) &&
                               dync__fuse_stored(job, item->buf->id));
     }
 }
@@ -268,7 +268,7 @@ static int dync__fuse_earliest(const dync__fuse_job *job, int i)
         if (item->row && !dync__fuse_is_row_value(arg)) return -1;
         s = DYNC__MAX(s, arg->in.section + (arg->in.prim == DYNC__P_reduce));
     }
-    bool ordered = dync__fuse_ordered(&job->traffic, item);
+    bool ordered = dync__fuse_keeps_place(&job->traffic, item);
     for (int j = 0; j < i && ordered; j++) {
         const dync__fuse_item *before = &job->item.at[j];
         if (before->dead || !before->buf || before->buf->id != item->buf->id) continue;
@@ -294,7 +294,7 @@ static void dync__fuse_sink(dync__fuse_job *job)
         int late = job->number.at[i];
         if (item->row || late == INT16_MAX || item->in.prim == DYNC__P_reduce)
             late = item->in.section;
-        bool ordered = dync__fuse_ordered(&job->traffic, item);
+        bool ordered = dync__fuse_keeps_place(&job->traffic, item);
         for (int j = i + 1; j < job->item.n && ordered; j++) {
             const dync__fuse_item *after = &job->item.at[j];
             if (!after->dead && after->buf && after->buf->id == item->buf->id &&
@@ -319,7 +319,7 @@ DYNC__FN bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
         const dync__fuse_item *item = &job->item.at[i];
         if (item->dead) continue;
         rows |= item->row || item->in.prim == DYNC__P_reduce || item->in.prim == DYNC__P_scan;
-        dync__fuse_note(&job->traffic, item);
+        dync__fuse_note_traffic(&job->traffic, item);
     }
     if (rows) dync__fuse_hoist(job, nest);
     for (int i = 0; i < job->item.n; i++) {
@@ -338,7 +338,7 @@ DYNC__FN bool dync__fuse_place_all(dync__fuse_job *job, const dync__nest *nest)
 DYNC__FN bool dync__fuse_recompute_safe(dync__fuse_job *job, int store)
 {
     const dync__fuse_item *s = &job->item.at[store];
-    if (!(job->traffic.loaded & dync__fuse_bit(s))) return true;
+    if (!(job->traffic.loaded & dync__fuse_buf_bit(s))) return true;
     job->number.n = 0; /* number[i]: item i depends on the old content */
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
