@@ -39,6 +39,7 @@
     X(CONV_PARALLEL, 300000, products, "from here a convolution's images are shared out", "peers --threads=2 conv") \
     X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "peers sorting") \
     X(CROSSED_COPY, 4096, elements, "of a transposed tangent: an operator copies it", "peers training") \
+    X(PAD_BYTES_PER_NS, 8, bytes, "of a padded array, in what threads are worth", "peers --threads=2 moves") \
     X(SCATTER_PER_NS, 1, elements, "of one thread, in what threads are worth", "peers --threads=2 scatter") \
     /* ---- fusion ---- */ \
     X(COST_DIV, 4, additions, "of a division or a square root", "peers pointwise") \

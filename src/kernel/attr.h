@@ -48,12 +48,13 @@ enum {
     X(F, FLAG, pairs)          /* of x: complex numbers */ \
     X(F, FLAG, back) X(F, FLAG, half) /* half: of real numbers, or (back) to such */ \
     X(F, REAL, scale)
+#define DYNC__ATTR_pad(X, F)       X(F, NUMBER, element) /* of the border: its bits */
 #define DYNC__ATTR_index(X, F)     X(F, NUMBER, size) /* indices are 0 to size - 1 */
 #define DYNC__ATTR_attention(X, F) X(F, FLAG, causal) X(F, FLAG, fast) X(F, PLACE, mask) X(F, REAL, scale)
 #define DYNC__ATTR_rnn(X, F) \
     X(F, NUMBER, gates)        /* 1: RNN, 3: GRU, 4: LSTM */ \
     X(F, FLAG, reverse) X(F, FLAG, fast) X(F, ROLES, role)
-#define DYNC__ATTRS(X) X(conv) X(pool) X(scan) X(sort) X(scatter) X(fourier) X(index) X(attention) X(rnn)
+#define DYNC__ATTRS(X) X(conv) X(pool) X(scan) X(sort) X(scatter) X(fourier) X(pad) X(index) X(attention) X(rnn)
 /* clang-format on */
 
 #define DYNC__FIELD_NUMBER(name) int64_t name;

@@ -111,6 +111,7 @@ typedef struct dync__kcall_row {
     X(index_add, scatter, ) /* base, index i64, source, out: base, alpha * source's rows added */ \
     X(scatter_add, scatter, ) /* base, index i64, source, out */ \
     X(scatter, scatter, ) /* base, index i64, source, out; the last write in index order wins */ \
+    X(pad, pad, ) /* x, the part of y where it goes, y: the border around it */ \
     X(fourier, fourier, ) /* x [rows, n (, 2)], y: dense; f32, f64 */ \
     X(check_index, index, ) /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
     X(check_divisor, none, ) /* integers; a zero among them is ZeroDivisionError */ \

@@ -251,7 +251,7 @@ DYNC__FN dync_status dync__d_pad(dync__opcall *call)
     double value = dync__arg_is_number(&call->args[2]) ? dync__dn_number(call, 2) : 0;
     bool cut = true;
     for (int i = 0; i < pad->n; i++) cut = cut && !dync__sz_lt(0, pad->as.dims[i]);
-    if (!cut && (value < 0 || value > 0 || value != value)) {
+    if (!cut && (value < 0 || value > 0 || value != value || signbit(value))) {
         dync__arg ones[2] = {call->args[0], dync__arg_b(true)};
         dync__dt *inside;
         dync__chain_call(&c, DYNC__OP_full_like, 2, ones, &inside);

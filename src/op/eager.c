@@ -142,6 +142,7 @@ static dync_status dync__eager_composite(dync__opcall *call)
 static dync_status dync__eager_many(dync__opcall *call)
 {
     bool done;
+    if (call->row->lower && dync__whole_may(call)) return dync__eager_plan(call);
     dync_status status = dync__eager_whole(call, &done);
     return done ? status : dync__eager_composite(call);
 }

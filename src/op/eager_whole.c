@@ -188,6 +188,15 @@ static bool dync__whole_is_exact(const dync__pb *pb)
     return pb->step.n > 0;
 }
 
+/* No number of it looks like one that is another in every call: a plan is not made for nothing. */
+static bool dync__whole_is_settled(const dync__opcall *call)
+{
+    for (int i = 0; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_FLOAT && rint(call->args[i].as.f) != call->args[i].as.f)
+            return false;
+    return true;
+}
+
 /* Errors are held back: where it fails, the call runs operator by operator and says what is
  * wrong. e->plan stays NULL then; after a lack of memory it is tried again. */
 DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_entry *e)
@@ -199,7 +208,8 @@ DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_e
     dync__error_guard guard;
     if (!dync__op_state_get()) return;
     dync__error_guard_begin(&guard);
-    if (dync__whole_record(&w, call, e) == DYNC_OK && dync__whole_is_exact(&w.pb))
+    if (dync__whole_record(&w, call, e) == DYNC_OK && w.pb.step.n &&
+        (dync__whole_is_settled(call) || dync__whole_is_exact(&w.pb)))
         e->plan = dync__plan_new(&w.pb, &options);
     /* a check that ran out of memory may have been left out: there is a plan all the same */
     e->tried = dync__error_guard_end(&guard).status != DYNC_ERR_MEMORY || e->plan;
@@ -209,8 +219,7 @@ DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_e
     dync__arena_free(&arena);
 }
 
-/* Only what really runs, in main memory, with nobody above or watching. */
-static bool dync__whole_may(const dync__opcall *call)
+DYNC__FN bool dync__whole_may(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
@@ -222,6 +231,8 @@ static bool dync__whole_may(const dync__opcall *call)
             return false;
     return true;
 }
+#else
+DYNC__FN bool dync__whole_may(const dync__opcall *call) { return (void)call, false; }
 #endif
 
 /* *done false: it is the caller's to run the decomposition. */
@@ -236,8 +247,11 @@ DYNC__FN dync_status dync__eager_whole(dync__opcall *call, bool *done)
     dync__eager_entry *e = dync__eager_find(&k);
     if (!e) {
         e = dync__calloc(sizeof *e);
-        if (e && !dync__eager_keep(&k, e)) dync__eager_entry_free(e);
-        return DYNC_OK;
+        if (e && !dync__eager_keep(&k, e)) {
+            dync__eager_entry_free(e);
+            e = NULL;
+        }
+        if (!e || !dync__whole_is_settled(call)) return DYNC_OK;
     }
     if (DYNC__UNLIKELY(!e->tried)) dync__whole_build(call, e);
     if (!e->plan) return DYNC_OK;

@@ -136,12 +136,13 @@ static dync_status dync__lower_inplace(dync__pb *pb, const dync__opcall *call,
 /* ---- the door -------------------------------------------------------------------------------- */
 
 /* Views are trivially so; an in-place row is where its functional one is meant to be. What has
- * functions inside is lowered as a node (pb->node), not by itself. */
+ * functions inside is lowered as a node (pb->node), not by itself. A composite's lowering is for
+ * eager calls (eager.c); graphs have its parts. */
 DYNC__FN bool dync__op_can_lower(int op)
 {
     const dync__op_row *row = dync__op_info(op);
     if (row->cls == DYNC__INPLACE) return row->inplace_of >= 0;
-    if (dync__row_is_control(row)) return false;
+    if (dync__row_is_control(row) || row->cls == DYNC__COMPOSITE) return false;
     return row->lower || row->expr || row->cls == DYNC__VIEW;
 }
 
@@ -152,7 +153,8 @@ DYNC__FN dync_status dync__op_lower(dync__pb *pb, const dync__opcall *call, cons
 {
     const char *outer = pb->origin;
     dync_status status;
-    if (!dync__op_can_lower(call->op) || n_in != dync__opcall_tensors(call, NULL, 0))
+    if (!(call->row->lower || dync__op_can_lower(call->op)) ||
+        n_in != dync__opcall_tensors(call, NULL, 0))
         return dync__fail(DYNC_ERR_INTERNAL, "%s has no lowering for %d operands", call->row->name,
                           n_in);
     pb->origin = call->row->name;

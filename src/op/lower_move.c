@@ -303,20 +303,3 @@ DYNC__FN dync_status dync__l_as_strided_scatter(dync__pb *pb, const dync__opcall
     if (pb->step.n > n) pb->step.at[n].kernel->ordered = dync__layout_overlaps_itself(&part.lay);
     return DYNC_OK;
 }
-
-/* Zeros, and the gradient in the view of them. */
-DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call,
-                                           const dync__operand *in, const dync__operand *out)
-{
-    dync__operand view = *out;
-    const dync__arg *a = call->args;
-    if (call->op == DYNC__OP_select_backward)
-        DYNC__TRY(dync__view_select(&out->lay, a[2].as.i, a[3].as.i, &view.lay));
-    else if (call->op == DYNC__OP_slice_backward)
-        DYNC__TRY(
-            dync__view_slice(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view.lay));
-    else
-        DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view.lay));
-    DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
-    return dync__lower_copy(pb, in, &view);
-}

@@ -588,7 +588,7 @@
     X(upsample_nearest2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_composite, none, none, none,            \
       d_upsample_nearest2d, "torch.nn.functional.interpolate", 0, -1,                                                \
       "[N, C, H, W] in another size, by the nearest element")                                                        \
-    X(pad, COMPOSITE, "(Tensor self, Dims pad, Value? value)", 1, i_composite, none, none, none, d_pad,              \
+    X(pad, COMPOSITE, "(Tensor self, Dims pad, Value? value)", 1, i_composite, none, l_pad, none, d_pad,             \
       "torch.nn.functional.pad({0}, {1}, value={2})", 0, -1,                                                         \
       "value (none: 0) around self: before and after the last dim, then the one before it; "                         \
       "negative numbers cut off")                                                                                    \

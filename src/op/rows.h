@@ -247,5 +247,7 @@ DYNC__RARE DYNC__FN bool dync__eager_keep(const dync__eager_key *k, dync__eager_
 /* eager_run.c: the plan on the call's tensors; results are made */
 DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_entry *e);
 /* recursion: a composite by a plan of its own; *done false: the caller runs its decomposition */
+/* it really runs, in main memory, with nobody above or watching */
+DYNC__FN bool dync__whole_may(const dync__opcall *call);
 DYNC__FN dync_status dync__eager_whole(dync__opcall *call, bool *done);
 #endif
