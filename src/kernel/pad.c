@@ -24,16 +24,23 @@ typedef struct dync__padding {
     char block[DYNC__PAD_BLOCK]; /* of the border */
 } dync__padding;
 
-/* Few bytes cost less than a call. */
-static void dync__pad_copy(char *to, const char *from, int64_t n)
+/* Few bytes cost less than a call; the last ones may be copied twice. */
+DYNC__INLINE void dync__pad_copy(char *to, const char *from, int64_t n)
 {
-    if (n >= 64) {
+    if (n >= 512) {
         memcpy(to, from, (size_t)n);
-        return;
+    } else if (n >= 16) {
+        for (int64_t i = 0; i < n - 16; i += 16) memcpy(to + i, from + i, 16);
+        memcpy(to + n - 16, from + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (int64_t i = 0; i < n; i++) to[i] = from[i];
     }
-    for (; n >= 16; n -= 16, to += 16, from += 16) memcpy(to, from, 16);
-    for (; n >= 4; n -= 4, to += 4, from += 4) memcpy(to, from, 4);
-    for (; n > 0; n--) *to++ = *from++;
 }
 
 static char *dync__pad_border(const dync__padding *p, char *y, int64_t count)
@@ -52,18 +59,51 @@ static char *dync__pad_inside(const dync__padding *p, char *y, const char *x, in
         dync__pad_copy(y, x, count * p->bytes);
         return y + count * p->bytes;
     }
-    for (int64_t i = 0; i < count; i++, x += step, y += p->bytes)
-        memcpy(y, x, (size_t)p->bytes);
+    for (int64_t i = 0; i < count; i++, x += step, y += p->bytes) memcpy(y, x, (size_t)p->bytes);
     return y;
 }
 
-/* Where the row at `at` begins in x; NULL: all of it is border. */
-static const char *dync__pad_row(const dync__padding *p, const int64_t *at)
+/* Part of a row; x: its inside begins there, NULL: it is border. */
+static char *dync__pad_piece(const dync__padding *p, char *y, const char *x, int64_t column,
+                             int64_t end)
+{
+    int64_t left = p->begin[p->n - 1], right = left + p->inside[p->n - 1];
+    int64_t a = DYNC__MIN(DYNC__MAX(left, column), end), b = DYNC__MIN(DYNC__MAX(right, a), end);
+    if (!x) return dync__pad_border(p, y, end - column);
+    y = dync__pad_border(p, y, a - column);
+    if (b > a) y = dync__pad_inside(p, y, x + (a - left) * p->step[p->n - 1], b - a);
+    return dync__pad_border(p, y, end - b);
+}
+
+/* Whole rows that lie in x one after another: the border after one and before the next is one. */
+static char *dync__pad_rows(const dync__padding *p, char *y, const char *x, int64_t rows)
+{
+    int last = p->n - 1;
+    int64_t size = p->size[last], left = p->begin[last], inside = p->inside[last],
+            step = last > 0 ? p->step[last - 1] : 0;
+    y = dync__pad_border(p, y, left);
+    for (int64_t i = 1; i < rows; i++, x += step) {
+        y = dync__pad_inside(p, y, x, inside);
+        y = dync__pad_border(p, y, size - inside);
+    }
+    y = dync__pad_inside(p, y, x, inside);
+    return dync__pad_border(p, y, size - left - inside);
+}
+
+/* Where the row at `at` begins in x; NULL: all of it is border. *alike: so many rows from there on
+ * are one or the other. */
+static const char *dync__pad_find(const dync__padding *p, const int64_t *at, int64_t *alike)
 {
     const char *x = p->x;
-    for (int d = 0; d < p->n - 1; d++) {
+    int line = p->n - 2;
+    *alike = line < 0 ? 1 : p->size[line] - at[line];
+    for (int d = 0; d <= line; d++) {
         int64_t i = at[d] - p->begin[d];
-        if (i < 0 || i >= p->inside[d]) return NULL;
+        if (i < 0 || i >= p->inside[d]) {
+            if (d == line && i < 0) *alike = -i;
+            return NULL;
+        }
+        if (d == line) *alike = p->inside[d] - i;
         x += i * p->step[d];
     }
     return x;
@@ -74,26 +114,33 @@ static void dync__pad_part(void *user, int part, int n_parts)
 {
     const dync__padding *p = user;
     int last = p->n - 1;
-    int64_t at[DYNC_MAX_DIMS], from = part * p->each, to = DYNC__MIN(p->all, from + p->each),
-                               row = from / p->size[last], column = from % p->size[last],
-                               left = p->begin[last], right = left + p->inside[last];
+    int64_t at[DYNC_MAX_DIMS], from = part * p->each, left = DYNC__MIN(p->each, p->all - from),
+                               width = p->size[last], row = from / width, column = from % width,
+                               rows;
     char *y = p->y + from * p->bytes;
     (void)n_parts;
     for (int d = last - 1; d >= 0; d--) {
         at[d] = row % p->size[d];
         row /= p->size[d];
     }
-    while (from < to) {
-        int64_t end = DYNC__MIN(p->size[last], column + (to - from));
-        int64_t a = DYNC__MIN(DYNC__MAX(left, column), end), b = DYNC__MIN(DYNC__MAX(right, a), end);
-        const char *x = dync__pad_row(p, at);
-        if (!x) a = b = end;
-        y = dync__pad_border(p, y, a - column);
-        if (b > a) y = dync__pad_inside(p, y, x + (a - left) * p->step[last], b - a);
-        y = dync__pad_border(p, y, end - b);
-        from += end - column;
-        column = 0;
-        for (int d = last - 1; d >= 0 && ++at[d] == p->size[d]; d--) at[d] = 0;
+    while (left > 0) {
+        const char *x = dync__pad_find(p, at, &rows);
+        if (column || left < width) {
+            int64_t end = DYNC__MIN(width, column + left);
+            y = dync__pad_piece(p, y, x, column, end);
+            left -= end - column;
+            rows = 1;
+            column = 0;
+        } else {
+            rows = DYNC__MIN(rows, left / width);
+            y = x ? dync__pad_rows(p, y, x, rows) : dync__pad_border(p, y, rows * width);
+            left -= rows * width;
+        }
+        if (last > 0) at[last - 1] += rows;
+        for (int d = last - 1; d > 0 && at[d] == p->size[d]; d--) {
+            at[d] = 0;
+            at[d - 1]++;
+        }
     }
 }
 
@@ -147,11 +194,11 @@ static void dync__pad_collapse(dync__padding *p)
 DYNC__FN dync_status dync__k_pad_prepare(dync__kcall *c)
 {
     const dync__operand *op = c->operand;
-    return dync__kcall_expect(
-        c,
-        c->n == 3 && op[0].dtype == op[2].dtype && op[0].lay.ndim == op[2].lay.ndim &&
-            op[1].slot == op[2].slot && dync__layout_is_dense(&op[2].lay),
-        "x, the inside and all of a dense result, of one dtype");
+    return dync__kcall_expect(c,
+                              c->n == 3 && op[0].dtype == op[2].dtype &&
+                                  op[0].lay.ndim == op[2].lay.ndim && op[1].slot == op[2].slot &&
+                                  dync__layout_is_dense(&op[2].lay),
+                              "x, the inside and all of a dense result, of one dtype");
 }
 
 DYNC__FN dync_status dync__k_pad(const dync__kcall *c, void *const *data, void *scratch)

@@ -1,9 +1,9 @@
 /* op/lower_pad.c: an array inside a larger one: padding by a constant, and the gradients of views.
  * After lower_move.c.
  *
- * Every element of the result is written once: the border, side by side, and the inside. An eager
- * call is one kernel that writes row after row (kernel/pad.c); elsewhere they are loops, which join
- * what computes the inside. */
+ * Eager calls write every element of the result once: one kernel, row after row (kernel/pad.c), or
+ * loops for the border's sides and the inside. In graphs zeros are written first, as which sides
+ * there are depends on sizes; the copy joins what computes the inside. */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__COLD
@@ -59,10 +59,10 @@ static dync_status dync__lower_border(dync__pb *pb, const dync__opcall *call, in
     return DYNC_OK;
 }
 
-/* One kernel call: eager, on the CPU, where rows of both arrays lie the same way. */
+/* One kernel call: on the CPU, where rows of both arrays lie the same way. */
 static bool dync__pad_has_rows(const dync__pb *pb, const dync__operand *x, const dync__operand *out)
 {
-    if (!pb->number_slot || !dync__device_is(pb->device, DYNC__DEV_HOST)) return false;
+    if (!dync__device_is(pb->device, DYNC__DEV_HOST)) return false;
     for (int d = 0; d < out->lay.ndim; d++)
         if (out->lay.stride[d] == 1 && out->lay.shape[d] > 1 && x->lay.shape[d] > 1)
             return x->lay.stride[d] == 1;
@@ -104,17 +104,12 @@ DYNC__FN dync_status dync__l_pad(dync__pb *pb, const dync__opcall *call, const d
     return dync__lower_inside(pb, call, arg, &x, &inside, out);
 }
 
-/* Of numbers alone, and one place after another. */
-static bool dync__view_is_inside(const dync__opcall *call, const dync__operand *view,
+/* Eager, and one place after another. */
+static bool dync__view_is_inside(const dync__pb *pb, const dync__opcall *call,
                                  const dync__operand *out)
 {
-    bool known = call->op == DYNC__OP_slice_backward && !dync__is_token(call->args[5].as.i) &&
-                 call->args[5].as.i == 1 && !dync__is_token(view->lay.offset) &&
-                 !dync__is_token(out->lay.offset);
-    for (int d = 0; d < out->lay.ndim && known; d++)
-        known = !dync__is_token(out->lay.shape[d]) && !dync__is_token(out->lay.stride[d]) &&
-                !dync__is_token(view->lay.shape[d]);
-    return known && dync__layout_is_dense(&out->lay);
+    return pb->number_slot && call->op == DYNC__OP_slice_backward && call->args[5].as.i == 1 &&
+           dync__layout_is_dense(&out->lay);
 }
 
 /* Zeros, and the gradient in the view of them. */
@@ -131,7 +126,7 @@ DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *cal
     else
         DYNC__TRY(dync__view_diagonal(&out->lay, a[2].as.i, a[3].as.i, a[4].as.i, &view.lay));
     if (dync__lower_empty(out)) return DYNC_OK;
-    if (dync__view_is_inside(call, &view, out))
+    if (dync__view_is_inside(pb, call, out))
         return dync__lower_inside(pb, call, -1, in, &view, out);
     DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
     return dync__lower_copy(pb, in, &view);

@@ -2,6 +2,7 @@
  * memory, with borders before and after, cut off, and none: what each place must hold, by one
  * kernel, operator by operator (DYNC_DISABLE=whole) and compiled; gradients the same way. */
 #include "dync.in.h"
+#include "op/rows.h"
 #include "test.h"
 #include "tol.h"
 
@@ -103,6 +104,8 @@ TEST(borders)
         dync_dtype dtype = dtypes[below((int)(sizeof dtypes / sizeof dtypes[0]))];
         dync_tensor *x = drawn(dtype);
         draw_amounts(x);
+        bool below_zero = now.value.kind == DYNC_KIND_FLOAT && now.value.as.f < 0;
+        if (dtype == DYNC_U8 && below_zero) now.value = DYNC_NONE; /* does not fit: an error */
         dync_tensor *y = padded(x), *again = padded(x);
         EXPECT_EQ_INT(dync_config_set("disable", "whole"), DYNC_OK);
         dync_tensor *plain = padded(x);
@@ -117,8 +120,28 @@ TEST(borders)
             dync_compiled_free(f);
             dync_compiled_free(twice);
         }
-        if (!ok) printf("    round %d: %s, %d dims\n", k, dync__dtype_info(dtype)->name, dync_ndim(x));
+        if (!ok)
+            printf("    round %d: %s, %d dims\n", k, dync__dtype_info(dtype)->name, dync_ndim(x));
     }
+}
+
+/* In pieces, which begin within rows. */
+TEST(borders_shared)
+{
+    dync_dims shapes[] = {dync_shape(37, 61, 43), dync_shape(200001), dync_shape(70000, 3)};
+    dync__pool_set_threads(3);
+    dync__pool_force(DYNC__POOL_SHARED);
+    for (int k = 0; k < 9; k++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(shapes[k / 3]);
+        now.amount = shapes[k / 3].n == 1 ? dync_shape(5, 2) : dync_shape(k % 3, 1, 2, 5 - k);
+        now.value = DYNC_V(0.5);
+        EXPECT(right(x, padded(x), DYNC_F32));
+        dync_dtype dtype = dtypes[4 + k % 6];
+        dync_tensor *y = dync_to_dtype(x, dtype);
+        now.value = DYNC_V(1);
+        EXPECT(right(y, padded(y), dtype));
+    }
+    dync__pool_force(DYNC__POOL_TRIED);
 }
 
 /* Of a slice: what comes in, inside zeros; of a border: what lies inside it. */
@@ -132,7 +155,7 @@ TEST(gradients)
         dync_requires_grad_(x, true);
         dync_tensor *part = dync_slice(x, dim, begin, end, 1);
         dync_tensor *w = dync_detach(dync_mul(dync_cos(part), DYNC_V(2)));
-        dync_backward(dync_sum(dync_mul(part, w)));
+        dync_backward(dync_sum(dync_mul(part, w), DYNC_ALL, false));
         dync_tensor *gx = dync_grad(x), *zeros = dync_zeros_like(x);
         DYNC_NO_GRAD dync_copy_(dync_slice(zeros, dim, begin, end, 1), w);
         EXPECT(dync_equal(gx, zeros));
