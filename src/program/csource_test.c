@@ -146,8 +146,8 @@ static void dync__csource_test_text(const dync__csource *c, const int64_t *numel
                 "want = (double)expected%d[i];\n"
                 "        double off = got - want, limit = 1e-5 + 1e-4 * (want < 0 ? -want : "
                 "want);\n"
-                "        if (!(off <= limit && -off <= limit) && !(got != got && want != want) && "
-                "got - want != 0) bad++;\n    }\n",
+                "        if (!(off < limit && -off < limit) && !(got >= want && got <= want) &&\n"
+                "            !(got != got && want != want)) bad++;\n    }\n",
                 (long long)numel[i], i, i);
     dync__str_addf(s,
                    "    return bad;\n}\n#endif\n\n#ifdef %s_MAIN\n#include <stdio.h>\n"

@@ -307,6 +307,25 @@ TEST(integers_are_divided)
     if (EXPECT(compile_and_run("-std=c99 -O1 -DDIVIDES_SELF_TEST", "out.txt"))) close_folder();
 }
 
+static dync_tensor *endless(dync_tensor *x)
+{
+    dync_tensor *never = dync_mul(dync_add(dync_square(x), 1), 0), *most = dync_div(1, never);
+    return dync_stack(dync_tuple(most, dync_neg(most), dync_log(never), dync_sub(most, most)), 0);
+}
+/* Infinities of one sign are equal to the self test, NaNs too; of the other sign they are not. */
+TEST(infinities_are_equal)
+{
+    open_folder("endless");
+    dync_program *p = dync_export(dync_args(endless, "x"), dync_randn(dync_shape(3)));
+    REQUIRE(p != NULL && save(p, "endless"));
+    dync_program_free(p);
+    bool ok = EXPECT(in_folder("$cc -DENDLESS_MAIN endless.c -lm -o endless && ./endless"));
+    ok = ok && EXPECT(in_folder("sed '/float expected1/,/}/s/-INFINITY/INFINITY/g' endless.c "
+                                ">other.c && $cc -DENDLESS_MAIN other.c -lm -o other && "
+                                "./other | grep 'endless: 6 values are wrong'"));
+    if (ok) close_folder();
+}
+
 static dync_tensor *itself(dync_tensor *x) { return x; }
 static dync_tensor *of_nothing(dync_tensor *x)
 {
