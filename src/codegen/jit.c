@@ -315,6 +315,12 @@ DYNC__OFTEN DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_num
     }
 }
 
+/* Forms that are listed are made anew for each kernel: they have no key. */
+static bool dync__jit_same_form(const dync__jit_form *x, const dync__jit_form *y)
+{
+    return x == y || (x && y && !x->key && !y->key && x->hash == y->hash);
+}
+
 /* Where sizes make two accesses equal, y, made with numbers, has one stream for both. Behind x may
  * stand numbers that its code has no use for. */
 DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y)
@@ -322,8 +328,12 @@ DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y)
     if (x->n_streams > y->n_streams) return true;
     dync__jit a = *x, b = *y;
     size_t rest = b.bytes - sizeof b;
-    if (a.bytes < b.bytes) return false;
+    if (a.bytes < b.bytes || !dync__jit_same_form(a.form, b.form) ||
+        !dync__jit_same_form(a.nontemporal, b.nontemporal) ||
+        !dync__jit_same_form(a.squares, b.squares))
+        return false;
     a.bytes = b.bytes;
+    a.form = b.form, a.nontemporal = b.nontemporal, a.squares = b.squares;
     a.stream = b.stream = NULL;
     a.words = b.words = NULL;
     a.reduce = b.reduce = NULL;

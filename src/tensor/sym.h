@@ -225,6 +225,7 @@ DYNC__INLINE bool dync__any_token(int64_t a, int64_t b)
 }
 /* in the thread's table; -1 and an error where it cannot be */
 DYNC__SYM_FN int64_t dync__sz_make(dync__sz_op, int64_t a, int64_t b);
+DYNC__SYM_FN bool dync__sz_product(int64_t a, int64_t b, int64_t *out);
 DYNC__SYM_FN bool dync__sz_decide(dync__sz_rel, int64_t a, int64_t b);
 /* the plain number: the symbols in it are guarded to give it */
 DYNC__SYM_FN int64_t dync__sz_number(int64_t size);
@@ -305,7 +306,7 @@ DYNC__INLINE int64_t dync__sz_size(int64_t a)
 DYNC__INLINE bool dync__sz_mul_ok(int64_t a, int64_t b, int64_t *out)
 {
     if (!dync__any_token(a, b)) return dync__mul_ok(a, b, out);
-    return (*out = dync__sz_make(DYNC__SZ_MUL, a, b)) >= 0;
+    return dync__sz_product(a, b, out);
 }
 DYNC__INLINE bool dync__sz_same(int n, const int64_t *a, const int64_t *b)
 {

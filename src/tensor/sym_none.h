@@ -136,6 +136,10 @@ DYNC__INLINE int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
     (void)op, (void)b;
     return a;
 }
+DYNC__INLINE bool dync__sz_product(int64_t a, int64_t b, int64_t *out)
+{
+    return dync__mul_ok(a, b, out);
+}
 DYNC__INLINE bool dync__sz_decide(dync__sz_rel rel, int64_t a, int64_t b)
 {
     return rel == DYNC__SZ_EQ ? a == b : a < b;

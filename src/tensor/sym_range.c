@@ -9,12 +9,12 @@ static double dync__sz_bound(int64_t x)
 {
     return x == INT64_MIN ? -HUGE_VAL : x == INT64_MAX ? HUGE_VAL : (double)x;
 }
-static double dync__sz_product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
+static double dync__sz_times_bound(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 static dync__sz_range dync__sz_range_times(dync__sz_range a, dync__sz_range b)
 {
-    double p[4] = {dync__sz_product(a.low, b.low), dync__sz_product(a.low, b.high),
-                   dync__sz_product(a.high, b.low), dync__sz_product(a.high, b.high)};
+    double p[4] = {dync__sz_times_bound(a.low, b.low), dync__sz_times_bound(a.low, b.high),
+                   dync__sz_times_bound(a.high, b.low), dync__sz_times_bound(a.high, b.high)};
     dync__sz_range r = {p[0], p[0]};
     for (int i = 1; i < 4; i++) {
         r.low = DYNC__MIN(r.low, p[i]);

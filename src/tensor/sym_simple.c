@@ -83,6 +83,13 @@ DYNC__BUSY DYNC__FN int64_t dync__sz_make(dync__sz_op op, int64_t a, int64_t b)
     return r;
 }
 
+/* Of a stride that runs backwards and a size that turned out to be a number it is below 0. */
+DYNC__FN bool dync__sz_product(int64_t a, int64_t b, int64_t *out)
+{
+    *out = dync__sz_make(DYNC__SZ_MUL, a, b);
+    return *out != -1 || (dync__tls.syms && !dync__tls.syms->failed);
+}
+
 static double dync__sf_made(int op, int64_t a, int64_t b)
 {
     dync__symtab *t = dync__sz_table(op == DYNC__SF_OF ? a : 0, 0);

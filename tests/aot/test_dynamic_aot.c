@@ -165,4 +165,36 @@ static void around(dync_function fn, bool grad)
 TEST(views_leave) { around(views, false), around(views, true); }
 TEST(inputs_are_written) { around(writes, false); }
 
+/* Plans of all sizes are compared with those of their sizes (check_ir) where strides run backwards
+ * over a size that a guard has made a number, and where machine code is listed, each kernel's
+ * anew. */
+static dync_tensor *turned_attention(dync_tensor *q, dync_tensor *k)
+{
+    dync_tensor *y = dync_scaled_dot_product_attention(q, k, k, NULL, 0, false, DYNC_NONE);
+    return dync_flip(y, dync_shape(1, -1, 2, 0));
+}
+static dync_tensor *waves(dync_tensor *x, dync_tensor *y)
+{
+    return dync_mul(dync_sin(dync_mul(x, y)), dync_exp(y));
+}
+static void checked(model fn, const char *log)
+{
+    dync_compiled *c = dync_compile(fn, .dynamic = DYNC_DYNAMIC_ON);
+    EXPECT_OK(dync_config_set("check_ir", "true"));
+    if (*log) REQUIRE(freopen("test_dynamic_aot.log", "wb", stderr) != NULL);
+    dync_set_log(log);
+    for (int64_t n = 8; n > 5; n--) {
+        dync_tensor *q = dync_randn(dync_shape(2, 1, 2, n)),
+                    *k = dync_randn(dync_shape(2, 1, 64 + n, n)),
+                    *got = *log ? dync_call(c, q, q) : dync_call(c, q, k);
+        EXPECT(same(got, *log ? fn(q, q) : fn(q, k), 1e-5));
+    }
+    dync_set_log("");
+    if (*log) remove("test_dynamic_aot.log");
+    EXPECT_OK(dync_error());
+    dync_compiled_free(c);
+}
+TEST(plans_of_backward_strides_are_checked) { checked(turned_attention, ""); }
+TEST(plans_are_checked_while_code_is_listed) { checked(waves, "asm"); }
+
 TEST_MAIN
