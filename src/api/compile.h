@@ -206,8 +206,9 @@ DYNC_API dync_tensor *dync_call_tensor_at(dync_compiled *f, int nargs, const dyn
 
 /* dync_call_into(f, out, a, b): the same, results written into tensors of the caller's. For calls
  * in real time.
- *   out     a tensor or a list of them, of the results' shapes and dtypes
- *   errors  as dync_call; DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
+ *   out     a tensor or a list of them, of the results' shapes; one of another dtype gets what
+ *           dync_copy_ makes of the result
+ *   errors  as dync_call; DYNC_ERR_SHAPE
  *   thread  any, into tensors that no other thread uses */
 #define dync_call_into(f, out, ...)                                                             \
     dync_call_into_values_at(f, DYNC_V(out), DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__), \
