@@ -23,7 +23,13 @@
 enum { DYNC__GEN_CONES = 12, DYNC__GEN_PHASES = 16 /* of split kernels */ };
 /* of a cold path, and so of the first select of one beside its condition and second choice */
 enum { DYNC__GEN_CONE_INPUTS = 4, DYNC__GEN_ARGS = 2 + DYNC__GEN_CONE_INPUTS };
-enum { DYNC__GEN_DIMS = 8, DYNC__GEN_UNROLL = 4, DYNC__GEN_GRAIN = 128, DYNC__GEN_LANES = 32 };
+enum {
+    DYNC__GEN_DIMS = 8,
+    DYNC__GEN_UNROLL = 4,
+    DYNC__GEN_GRAIN = 128,
+    DYNC__GEN_LANES = 32,
+    DYNC__GEN_WRITTEN_OUT = 6 /* instructions of a list */
+};
 /* streams: a buffer, a row buffer, numbers, one that an index leads into */
 enum { DYNC__GS_MEM, DYNC__GS_KEEP, DYNC__GS_INDEX, DYNC__GS_GATHER };
 /* along the lanes; BACK: by steps of -1, TWO: loads and stores by steps of 2, and stores by 3 and
@@ -276,6 +282,9 @@ DYNC__FN const char *dync__gen_refuses(const dync__gen *, int inst);
 DYNC__FN void dync__gen_prim(dync__gen *, int inst);
 /* once: what the rounds add */
 DYNC__FN void dync__gen_random_keys(dync__gen *);
+/* Is prefetching of pages worth it? Where a phase reduces its rows, or stores are non-temporal,
+ * but not rows of a few lanes, nor for long chains of operators, which hide what they wait for. */
+DYNC__FN bool dync__gen_far(const dync__gen *g, int phase, int most);
 DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
 /* ---- gen_mem.c ------------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_copy_one(dync__gen *g, int bytes, dync__place to, dync__place from);

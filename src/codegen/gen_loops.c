@@ -272,20 +272,39 @@ static void dync__gen_lanes(dync__gen *g, dync__place end)
     DYNC__A(a, LABEL, .label = done);
 }
 
+/* `span` lanes from LANE on, to `lanes` at most; few instructions are written out for a whole span.
+ * `limit`: room in the frame. */
+static void dync__gen_lanes_of(dync__gen *g, int span, dync__place lanes, dync__place limit)
+{
+    dync__asm *a = &g->a;
+    int step = g->U * g->V, rest = dync__a_label(a), done = dync__a_label(a);
+    bool out = span <= DYNC__GEN_GRAIN && g->list[g->cur].n <= DYNC__GEN_WRITTEN_OUT;
+    g->masked = false;
+    DYNC__A(a, ADDRESS, .to = DYNC__G_END, .y = dync__a_mem(DYNC__G_LANE, span));
+    DYNC__A(a, JUMP_IF, .op = out ? DYNC__IF_GT : DYNC__IF_LE, .x = DYNC__G_END, .y = lanes,
+            .label = rest);
+    for (int at = 0; out && at < span; at += step) {
+        dync__gen_emit_list(g);
+        DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
+    }
+    if (out) {
+        DYNC__A(a, JUMP, .label = done);
+        DYNC__A(a, LABEL, .label = rest);
+        dync__gen_reset(g);
+    }
+    DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
+    if (!out) DYNC__A(a, LABEL, .label = rest);
+    DYNC__A(a, PUT, .x = DYNC__G_END, .y = limit);
+    dync__gen_lanes(g, limit);
+    DYNC__A(a, GET, .to = DYNC__G_LANE, .y = limit);
+    DYNC__A(a, LABEL, .label = done);
+    dync__gen_reset(g);
+}
+
 static void dync__gen_clear(dync__gen *g, int32_t at)
 {
     DYNC__A(&g->a, SET, .to = DYNC__G_T0, .n = 0);
     DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(at));
-}
-
-/* Is prefetching of pages worth it? Where a phase reduces its rows, or stores are non-temporal,
- * but not rows of a few lanes, nor for long chains of operators, which hide what they wait for. */
-static bool dync__gen_far(const dync__gen *g, int phase, int most)
-{
-    bool far = false;
-    for (int i = 0; i < g->red.n; i++) far |= g->red.at[i].phase == phase;
-    for (int i = 0; i < g->stream.n; i++) far |= g->stream.at[i].nontemporal;
-    return far && most > 2 && g->list[2 + 2 * phase].n < 64;
 }
 
 /* A row: the last inner loop in lanes; sums grain by grain, what is read from memory page by
@@ -318,26 +337,18 @@ DYNC__FN void dync__gen_row_phase(dync__gen *g, int phase, int most)
     bool places = dync__gen_has_places(g, phase);
     if (places) dync__gen_clear(g, g->place);
     int top = dync__gen_inner_begin(g, counts);
-    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES), end = dync__gen_at(grains + 8);
+    dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES);
     DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
     if (!ordered && !far) {
         dync__gen_lanes(g, lanes);
     } else {
-        int grain = dync__a_label(a), whole = dync__a_label(a);
+        int grain = dync__a_label(a);
         DYNC__A(a, LABEL, .label = grain);
-        DYNC__A(a, ADDRESS, .to = DYNC__G_END,
-                .y = dync__a_mem(DYNC__G_LANE, ordered ? DYNC__GEN_GRAIN : 1024));
-        DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_END, .y = lanes, .label = whole);
-        DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
-        DYNC__A(a, LABEL, .label = whole);
-        DYNC__A(a, PUT, .x = DYNC__G_END, .y = end);
         dync__gen_reset(g);
         if (far) dync__gen_prefetch_page(g, list);
         if (ordered) dync__gen_reduce_init(g, phase, true, false);
-        dync__gen_lanes(g, end);
-        dync__gen_reset(g);
+        dync__gen_lanes_of(g, ordered ? DYNC__GEN_GRAIN : 1024, lanes, dync__gen_at(grains + 8));
         if (ordered) dync__gen_grain_end(g, phase, grains);
-        DYNC__A(a, GET, .to = DYNC__G_LANE, .y = end);
         DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE, .y = lanes, .label = grain);
     }
     if (places) {

@@ -193,6 +193,11 @@ DYNC__FN void dync__gen_stage(dync__gen *g, int stream, bool load)
     dync__gen_some_end(g, more, done);
 }
 
-/* ---- loads ----------------------------------------------------------------------------------- */
-
+DYNC__FN bool dync__gen_far(const dync__gen *g, int phase, int most)
+{
+    bool far = false;
+    for (int i = 0; i < g->red.n; i++) far |= g->red.at[i].phase == phase;
+    for (int i = 0; i < g->stream.n; i++) far |= g->stream.at[i].nontemporal;
+    return far && most > 2 && g->list[2 + 2 * phase].n < 64;
+}
 #endif

@@ -297,9 +297,14 @@ DYNC__FN void dync__gen_reduce(dync__gen *g, int i)
     const dync__gen_red *r = dync__acc_of(g, i);
     int value = dync__gen_inst(g, i)->arg[0];
     dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-    bool indexed = r->ordered && !g->vertical && !r->in_regs;
+    bool indexed = r->ordered && !g->vertical && !r->in_regs,
+         direct = r->ordered && r->in_regs && !g->masked; /* a load is the operand */
     if (dync__acc_is_arg(r)) {
         dync__acc_take_place(g, r, value);
+        return;
+    }
+    if (direct) {
+        dync__acc_op(g, r, g->V, r->reg[g->u % r->n_acc], dync__gen_src_rm(g, value));
         return;
     }
     int x = dync__gen_in_k(g, r->type) ? 0 : dync__gen_src(g, value);

@@ -3,14 +3,14 @@
  * A word holds 32 bits of a key above the place that it came from: words in order are keys in
  * order, and equal keys in the order of their places. Keys that lie within 2^32 of each other
  * (floats of 4 bytes, integers as they mostly are) take one round, others a second one of their
- * upper half. Few words are merged; many are counted and dealt, a byte at a time (radix sort from
- * the lowest digit: Knuth, The Art of Computer Programming 3, 5.2.5), without bytes that all have
- * alike. */
+ * upper half. Few words are merged; many are counted and dealt, 8 or 11 bits at a time (radix sort
+ * from the lowest digit: Knuth, The Art of Computer Programming 3, 5.2.5), without digits that all
+ * have alike. */
 #include "../dync.in.h"
 #include "sort_order.h"
 DYNC__HOT
 
-enum { DYNC__DIGIT = 256, DYNC__ORDER_RUN = 8 };
+enum { DYNC__ORDER_RUN = 8 };
 
 /* Of two words the smaller first, without a branch. */
 #define DYNC__ORDER_PAIR(x, y)           \
@@ -103,38 +103,41 @@ static uint64_t *dync__order_merged(uint64_t *a, uint64_t *b, int64_t n)
     return a;
 }
 
-/* By bits 32 to 32 + bits; the words come in the order of their places. */
-static uint64_t *dync__order_dealt(uint64_t *a, uint64_t *b, int64_t n, int bits)
-{
-    uint32_t count[4][DYNC__DIGIT];
-    memset(count, 0, sizeof count);
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t x = (uint32_t)(a[i] >> 32);
-        count[0][x & 255]++;
-        count[1][x >> 8 & 255]++;
-        count[2][x >> 16 & 255]++;
-        count[3][x >> 24]++;
+/* By bits 32 to 32 + bits, N digits of B bits; the words come in the order of their places. */
+#define DYNC__ORDER_DEAL(name, N, B)                                                       \
+    static uint64_t *dync__order_##name(uint64_t *a, uint64_t *b, int64_t n, int bits)     \
+    {                                                                                      \
+        const uint32_t last = (1u << B) - 1;                                               \
+        uint32_t count[N][1 << B];                                                         \
+        memset(count, 0, sizeof count);                                                    \
+        for (int64_t i = 0; i < n; i++) {                                                  \
+            uint32_t x = (uint32_t)(a[i] >> 32);                                           \
+            for (int digit = 0; digit < N; digit++) count[digit][x >> digit * B & last]++; \
+        }                                                                                  \
+        for (int digit = 0; digit * B < bits; digit++) {                                   \
+            int shift = 32 + digit * B;                                                    \
+            uint32_t *at = count[digit], start = 0;                                        \
+            if (at[a[0] >> shift & last] == n) continue;                                   \
+            for (uint32_t d = 0; d <= last; d++) {                                         \
+                uint32_t here = at[d];                                                     \
+                at[d] = start;                                                             \
+                start += here;                                                             \
+            }                                                                              \
+            for (int64_t i = 0; i < n; i++) b[at[a[i] >> shift & last]++] = a[i];          \
+            uint64_t *t = a;                                                               \
+            a = b;                                                                         \
+            b = t;                                                                         \
+        }                                                                                  \
+        return a;                                                                          \
     }
-    for (int digit = 0; digit * 8 < bits; digit++) {
-        int shift = 32 + digit * 8;
-        uint32_t *at = count[digit], start = 0;
-        if (at[a[0] >> shift & 255] == n) continue;
-        for (int d = 0; d < DYNC__DIGIT; d++) {
-            uint32_t here = at[d];
-            at[d] = start;
-            start += here;
-        }
-        for (int64_t i = 0; i < n; i++) b[at[a[i] >> shift & 255]++] = a[i];
-        uint64_t *t = a;
-        a = b;
-        b = t;
-    }
-    return a;
-}
+DYNC__ORDER_DEAL(dealt, 4, 8)
+DYNC__ORDER_DEAL(dealt_wide, 3, 11)
 
 static uint64_t *dync__order_words(uint64_t *a, uint64_t *b, int64_t n, int bits)
 {
-    return n < DYNC__SORT_DEAL ? dync__order_merged(a, b, n) : dync__order_dealt(a, b, n, bits);
+    return n < DYNC__SORT_DEAL   ? dync__order_merged(a, b, n)
+           : n < DYNC__SORT_WIDE ? dync__order_dealt(a, b, n, bits)
+                                 : dync__order_dealt_wide(a, b, n, bits);
 }
 
 /* place[] of n keys, n < 2^32. */

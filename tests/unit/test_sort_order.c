@@ -8,13 +8,14 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-enum { MOST = 3000 };
+enum { MOST = 6000 };
 
 /* Lengths around where another way of sorting begins. */
 static int64_t random_length(void)
 {
-    int64_t near[] = {1, 2, test_random_int(3, 130), DYNC__SORT_LONG, DYNC__SORT_DEAL, MOST - 2};
-    return test_random_int(0, 3) ? near[test_random_int(0, 5)] + test_random_int(0, 2)
+    int64_t near[] = {
+        1, 2, test_random_int(3, 130), DYNC__SORT_LONG, DYNC__SORT_DEAL, DYNC__SORT_WIDE, MOST - 2};
+    return test_random_int(0, 3) ? near[test_random_int(0, 6)] + test_random_int(0, 2)
                                  : test_random_int(1, MOST);
 }
 
