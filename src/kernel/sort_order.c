@@ -104,31 +104,34 @@ static uint64_t *dync__order_merged(uint64_t *a, uint64_t *b, int64_t n)
 }
 
 /* By bits 32 to 32 + bits, N digits of B bits; the words come in the order of their places. */
-#define DYNC__ORDER_DEAL(name, N, B)                                                       \
-    static uint64_t *dync__order_##name(uint64_t *a, uint64_t *b, int64_t n, int bits)     \
-    {                                                                                      \
-        const uint32_t last = (1u << B) - 1;                                               \
-        uint32_t count[N][1 << B];                                                         \
-        memset(count, 0, sizeof count);                                                    \
-        for (int64_t i = 0; i < n; i++) {                                                  \
-            uint32_t x = (uint32_t)(a[i] >> 32);                                           \
-            for (int digit = 0; digit < N; digit++) count[digit][x >> digit * B & last]++; \
-        }                                                                                  \
-        for (int digit = 0; digit * B < bits; digit++) {                                   \
-            int shift = 32 + digit * B;                                                    \
-            uint32_t *at = count[digit], start = 0;                                        \
-            if (at[a[0] >> shift & last] == n) continue;                                   \
-            for (uint32_t d = 0; d <= last; d++) {                                         \
-                uint32_t here = at[d];                                                     \
-                at[d] = start;                                                             \
-                start += here;                                                             \
-            }                                                                              \
-            for (int64_t i = 0; i < n; i++) b[at[a[i] >> shift & last]++] = a[i];          \
-            uint64_t *t = a;                                                               \
-            a = b;                                                                         \
-            b = t;                                                                         \
-        }                                                                                  \
-        return a;                                                                          \
+#define DYNC__ORDER_DEAL(name, N, B)                                                   \
+    static uint64_t *dync__order_##name(uint64_t *a, uint64_t *b, int64_t n, int bits) \
+    {                                                                                  \
+        const uint32_t last = (1u << B) - 1;                                           \
+        uint32_t count[N][1 << B];                                                     \
+        memset(count, 0, sizeof count);                                                \
+        for (int64_t i = 0; i < n; i++) {                                              \
+            uint32_t x = (uint32_t)(a[i] >> 32);                                       \
+            count[0][x & last]++;                                                      \
+            count[1][x >> B & last]++;                                                 \
+            count[2][x >> 2 * B & last]++;                                             \
+            if (N == 4) count[N - 1][x >> (N - 1) * B & last]++;                       \
+        }                                                                              \
+        for (int digit = 0; digit * B < bits; digit++) {                               \
+            int shift = 32 + digit * B;                                                \
+            uint32_t *at = count[digit], start = 0;                                    \
+            if (at[a[0] >> shift & last] == n) continue;                               \
+            for (uint32_t d = 0; d <= last; d++) {                                     \
+                uint32_t here = at[d];                                                 \
+                at[d] = start;                                                         \
+                start += here;                                                         \
+            }                                                                          \
+            for (int64_t i = 0; i < n; i++) b[at[a[i] >> shift & last]++] = a[i];      \
+            uint64_t *t = a;                                                           \
+            a = b;                                                                     \
+            b = t;                                                                     \
+        }                                                                              \
+        return a;                                                                      \
     }
 DYNC__ORDER_DEAL(dealt, 4, 8)
 DYNC__ORDER_DEAL(dealt_wide, 3, 11)
