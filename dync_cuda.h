@@ -15367,6 +15367,7 @@ static const dync__driver dync__cuda_device = {
     .code_free = dync__cuda_code_free,
     .code_dump = dync__cuda_code_dump,
     .record = dync__cuda_record,
+    .plans = &dync__plan_away,
 };
 #if !defined(DYNC__SPLIT)
 static const dync__driver *dync__device_cuda = &dync__cuda_device;

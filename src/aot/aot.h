@@ -232,9 +232,10 @@ typedef struct dync__functional {
 } dync__functional;
 /* recursion: a call with functions inside (control.c): they become functional, too, over dense
  * operands, which runs their graphs; then it is recorded */
+typedef dync_status (*dync__functional_recorded)(dync__functional *, dync__opcall *);
 DYNC__FN dync_status dync__functional_control(dync__functional *, dync__opcall *,
-                                              dync_status (*record)(dync__functional *,
-                                                                    dync__opcall *));
+                                              dync__functional_recorded);
+DYNC__FN void dync__aot_use_inside(void);
 /* A graph being made of operators over fakes, with this thread's handlers put aside: the tape and a
  * functional recorder are what calls reach. */
 typedef struct dync__aside {
@@ -383,11 +384,13 @@ typedef dync_status (*dync__graph_compiler)(dync__graph *, const dync_value *exa
 /* unlist.c: a graph that takes lists of tensors, compiled as one that takes those of their items
  * that it uses */
 DYNC__FN bool dync__graph_takes_lists(const dync__graph *);
+DYNC__FN void dync__aot_use_lists(void);
 DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n,
                                           const dync__options *options, dync__graph_compiler,
                                           void *user, dync_callable *out);
 /* staged.c: graphs in which data decide */
 DYNC__FN bool dync__graph_is_staged(const dync__graph *);
+DYNC__FN void dync__aot_use_stages(void);
 DYNC__FN dync_status dync__staged_compile(dync__graph *, const dync__options *options,
                                           dync__graph_compiler, void *user, dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(

@@ -168,9 +168,8 @@ static bool dync__control_copy_args(dync__functional *f, const dync__opcall *c, 
     return true;
 }
 
-DYNC__FN dync_status dync__functional_control(dync__functional *f, dync__opcall *c,
-                                              dync_status (*record)(dync__functional *,
-                                                                    dync__opcall *))
+static dync_status dync__control_record(dync__functional *f, dync__opcall *c,
+                                        dync__functional_recorded record)
 {
     dync__arg args[DYNC__MAX_ARGS], *given = c->args;
     dync__graph *made[2] = {NULL};
@@ -187,4 +186,19 @@ DYNC__FN dync_status dync__functional_control(dync__functional *f, dync__opcall 
     c->args = given;
     while (n_made > 0) dync__graph_unref(made[--n_made]); /* the graph keeps its own */
     return status;
+}
+
+/* Who calls such an operator puts this in place (api/link.h). */
+static dync_status (*DYNC__BY_NEED dync__control_used)(
+    dync__functional *, dync__opcall *,
+    dync__functional_recorded) = DYNC__AT_FIRST(dync__control_record);
+DYNC__FN void dync__aot_use_inside(void)
+{
+    DYNC__PUT(dync__control_used, dync__control_record);
+}
+DYNC__FN dync_status dync__functional_control(dync__functional *f, dync__opcall *c,
+                                              dync__functional_recorded record)
+{
+    if (!dync__control_used) return dync__unlinked(c->row->name);
+    return dync__control_used(f, c, record);
 }

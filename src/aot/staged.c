@@ -303,9 +303,8 @@ static void dync__staged_destroy(void *state)
     dync__free(s, sizeof *s);
 }
 
-DYNC__FN dync_status dync__staged_compile(dync__graph *graph, const dync__options *options,
-                                          dync__graph_compiler compile, void *user,
-                                          dync_callable *out)
+static dync_status dync__staged_make(dync__graph *graph, const dync__options *options,
+                                     dync__graph_compiler compile, void *user, dync_callable *out)
 {
     dync__staged *s = dync__calloc(sizeof *s);
     if (!s) return DYNC_ERR_MEMORY;
@@ -331,4 +330,17 @@ DYNC__FN dync_status dync__staged_compile(dync__graph *graph, const dync__option
     out->destroy = dync__staged_destroy;
     out->state = s;
     return DYNC_OK;
+}
+
+/* By need: where data decide sizes, values have hooks, or a program brings graphs along. */
+static dync_status (*DYNC__BY_NEED dync__staged_used)(
+    dync__graph *, const dync__options *, dync__graph_compiler, void *user,
+    dync_callable *out) = DYNC__AT_FIRST(dync__staged_make);
+DYNC__FN void dync__aot_use_stages(void) { DYNC__PUT(dync__staged_used, dync__staged_make); }
+DYNC__FN dync_status dync__staged_compile(dync__graph *graph, const dync__options *options,
+                                          dync__graph_compiler compile, void *user,
+                                          dync_callable *out)
+{
+    if (!dync__staged_used) return dync__unlinked("sizes that data decide");
+    return dync__staged_used(graph, options, compile, user, out);
 }

@@ -84,10 +84,9 @@ static dync_status dync__unlist_narrow(void *state, const bool *used)
     return u->code.narrow ? u->code.narrow(u->code.state, used) : DYNC_OK;
 }
 
-DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n,
-                                          const dync__options *options,
-                                          dync__graph_compiler compile, void *user,
-                                          dync_callable *out)
+static dync_status dync__unlist_make(dync__graph *g, const dync_value *ex, int n,
+                                     const dync__options *options, dync__graph_compiler compile,
+                                     void *user, dync_callable *out)
 {
     size_t room = (size_t)(g->node.n + 1), bytes = sizeof(dync__unlisted) + 2 * room * sizeof(int);
     dync__unlisted *u = dync__calloc(bytes);
@@ -111,4 +110,18 @@ DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, 
     out->narrow = dync__unlist_narrow;
     out->state = u;
     return DYNC_OK;
+}
+
+/* By need: in compiled autograd, and where a program brings graphs along. */
+static dync_status (*DYNC__BY_NEED dync__unlist_used)(
+    dync__graph *, const dync_value *ex, int n, const dync__options *, dync__graph_compiler,
+    void *user, dync_callable *out) = DYNC__AT_FIRST(dync__unlist_make);
+DYNC__FN void dync__aot_use_lists(void) { DYNC__PUT(dync__unlist_used, dync__unlist_make); }
+DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n,
+                                          const dync__options *options,
+                                          dync__graph_compiler compile, void *user,
+                                          dync_callable *out)
+{
+    if (!dync__unlist_used) return dync__unlinked("lists of tensors");
+    return dync__unlist_used(g, ex, n, options, compile, user, out);
 }

@@ -2,8 +2,10 @@
  *
  * A linker keeps what either of two functions reaches, never what only both do. What compiled code
  * has for gradients (a tenth of compiling) is for programs that compile and have a tensor that
- * requires a gradient: dync_compile defines a weak name, dync__compiles_link, in the user's file,
- * and the tape, where a program has it, calls that if it is defined. The rule of an operator's
+ * requires a gradient: dync_compile defines a weak name, dync__compiles_gradients, in the user's
+ * file, and the tape, where a program has it, calls that if it is defined; so with what compiled
+ * code has for hooks, dync_gradients inside, cells, functions inside operators and graphs that a
+ * program brings along. The rule of an operator's
  * gradient is for programs that call the operator and start a backward: dync_backward and its kin
  * define a weak name for each rule in the user's file, dync__link_g_add and others, and the
  * operator's rule calls that if it is defined. Where linkers do not know sections and weak names,
@@ -33,8 +35,9 @@
     ".size " name ",.-" name "\n.popsection\n"
 /* once in a file, however often it is inlined */
 #define DYNC__COMPILES()                                                                  \
-    __asm__(".ifndef dync__compiles_link\n"                                               \
-            DYNC__LINK("dync__compiles_link", "dync__compile_gradients") ".endif")
+    __asm__(".ifndef dync__compiles_gradients\n"                                          \
+            ".irp r,gradients,hooks,asks,cells,inside,graphs\n"                           \
+            DYNC__LINK("dync__compiles_\\r", "dync__compile_\\r") ".endr\n.endif")
 #define DYNC__LINK_RULES()                                                                \
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
             DYNC__LINK("dync__link_\\r", "dync__rule_at_\\r") ".endr\n.endif")
@@ -45,13 +48,19 @@ DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 #endif
 #else
 #define DYNC__LINKS_BY_USE 0
-#define DYNC__COMPILES() dync__compile_gradients()
+#define DYNC__COMPILES() dync__compile_all()
 #endif
 #if !defined(DYNC__DIFFERENTIATES)
 #define DYNC__DIFFERENTIATES(call) call
 #endif
 #if defined(DYNC_SMALL)
 DYNC_API void dync__compile_gradients(void);
+DYNC_API void dync__compile_hooks(void);
+DYNC_API void dync__compile_asks(void);
+DYNC_API void dync__compile_cells(void);
+DYNC_API void dync__compile_inside(void);
+DYNC_API void dync__compile_graphs(void);
+DYNC_API void dync__compile_all(void);
 
 /* A small program that names no backend links no other than inductor, one that has no text of
  * options not what reads them, and one that compiles whole graphs only not what follows calls with

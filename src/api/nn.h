@@ -222,16 +222,19 @@ DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n, dync_tensor *co
                                     dync_optim_options options);
 DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m,
                                    dync_optim_options options);
+/* private: of SGD alone, which a program links without the others */
+DYNC_API dync_optim *dync__sgd_of(dync_module *m, dync_optim_options options);
 #if DYNC__DESIGNATORS
-#define dync_sgd(...) DYNC__OPTIM(DYNC_OPTIM_SGD, __VA_ARGS__, .last_ = 0)
+#define dync_sgd(...) DYNC__SGD(__VA_ARGS__, .last_ = 0)
 #define dync_adam(...) DYNC__OPTIM(DYNC_OPTIM_ADAM, __VA_ARGS__, .last_ = 0)
 #define dync_adamw(...) DYNC__OPTIM(DYNC_OPTIM_ADAMW, __VA_ARGS__, .last_ = 0)
+#define DYNC__SGD(m, ...) dync__sgd_of(m, DYNC_LITERAL(dync_optim_options){__VA_ARGS__})
 #define DYNC__OPTIM(kind, m, ...) \
     dync_optim_of(kind, m, DYNC_LITERAL(dync_optim_options){__VA_ARGS__})
 #else
 inline dync_optim *dync_sgd(dync_module *m, dync_optim_options o = dync_optim_options())
 {
-    return dync_optim_of(DYNC_OPTIM_SGD, m, o);
+    return dync__sgd_of(m, o);
 }
 inline dync_optim *dync_adam(dync_module *m, dync_optim_options o = dync_optim_options())
 {

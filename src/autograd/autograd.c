@@ -294,6 +294,7 @@ static dync__tensor **dync__grad_few(dync__tensor_list *l, dync__tensor **room)
     return room;
 }
 
+DYNC__MEETING(asks)
 DYNC_API dync_value(dync_gradients)(dync_value outputs, dync_value inputs, dync_value grad_outputs,
                                     dync_grad_options options)
 {
@@ -301,6 +302,7 @@ DYNC_API dync_value(dync_gradients)(dync_value outputs, dync_value inputs, dync_
     dync_value result = DYNC_NONE;
     dync__tensor_list out = {NULL, 0}, in = {NULL, 0}, given = {NULL, 0};
     DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_gradients", result);
+    DYNC__MEET(asks);
     if (traced && traced->gradients &&
         traced->gradients(outputs, inputs, grad_outputs, options, &result))
         return result;

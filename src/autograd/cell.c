@@ -51,10 +51,13 @@ static void dync__cell_free(dync__cell *cell)
 }
 static void dync__cell_end(dync__root *r) { dync__cell_free((dync__cell *)(void *)r); }
 
+DYNC__MEETING(cells)
+
 /* The id is not used again, so a guard on a cell that was freed cannot meet another one. */
 DYNC_API dync_cell *dync_cell_new(const char *name, dync_value initial)
 {
     static uint64_t last_id;
+    DYNC__MEET(cells);
     const char *text = dync__intern(name ? name : "cell");
     if (!dync__cell_holds(initial))
         return dync__fail(DYNC_ERR_VALUE, "dync_cell_new: expected a number"), NULL;

@@ -160,7 +160,12 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
     return DYNC_OK;
 }
 
-static const dync__grad_intercept *dync__hooks_intercept(void) { return dync__grad_traced(); }
+DYNC__MEETING(hooks)
+static const dync__grad_intercept *dync__hooks_intercept(void)
+{
+    DYNC__MEET(hooks);
+    return dync__grad_traced();
+}
 
 DYNC__FN int dync__hook_reserve(void) { return (int)DYNC__ATOMIC_INC(&dync__hook_last_id); }
 

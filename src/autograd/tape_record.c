@@ -304,15 +304,15 @@ static dync_status dync__tape_call(dync__opcall *c)
 /* A small program in which nothing can require a gradient never starts the tape and does not link
  * it: what is left then is what a call without a node does. */
 #if defined(DYNC_SMALL)
-#if DYNC__LINKS_BY_USE && !defined(DYNC_NO_AUTOGRAD)
-extern void (*const dync__compiles_link)(void) __attribute__((weak));
+#if !defined(DYNC_NO_AUTOGRAD)
+DYNC__MEETING(gradients)
 #endif
 DYNC__DATA dync_status (*dync__tape_hook)(dync__opcall *) = dync__tape_plain;
 DYNC__FN void dync__tape_start(void)
 {
     dync__tape_hook = dync__tape_call;
-#if DYNC__LINKS_BY_USE && !defined(DYNC_NO_AUTOGRAD)
-    if (&dync__compiles_link) dync__compiles_link();
+#if !defined(DYNC_NO_AUTOGRAD)
+    DYNC__MEET(gradients);
 #endif
 }
 #else

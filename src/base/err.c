@@ -130,6 +130,11 @@ DYNC__RARE DYNC__FN dync_status dync__gradients_missing(void)
         "names them, or define DYNC_NO_AUTOGRAD");
 }
 
+DYNC__RARE DYNC__FN dync_status dync__unlinked(const char *what)
+{
+    return dync__fail(DYNC_ERR_BACKEND, "%s: what compiled code has for it was not linked", what);
+}
+
 /* What was last refused, also where a guard hid the error: who learns of it from a flag reports 0
  * bytes. */
 static DYNC__TLS size_t dync__err_refused;

@@ -52,6 +52,16 @@ enum {
 #define DYNC__AT_FIRST(value) (value)
 #define DYNC__PUT(pointer, value) ((void)0)
 #endif
+/* What compiled code has for an ability that a program may lack: DYNC__MEETING(hooks) declares the
+ * weak name that dync_compile defines in the user's file (api/link.h), and DYNC__MEET(hooks), where
+ * the ability begins, calls what stands there. */
+#if DYNC__LINKS_BY_USE
+#define DYNC__MEETING(what) extern void (*const dync__compiles_##what)(void) __attribute__((weak));
+#define DYNC__MEET(what) (&dync__compiles_##what ? dync__compiles_##what() : (void)0)
+#else
+#define DYNC__MEETING(what)
+#define DYNC__MEET(what) ((void)0)
+#endif
 #define DYNC__SYM_NONE DYNC__LEFT_OUT(DYNC_NO_SYMBOLIC)
 #define DYNC__F64_NONE DYNC__LEFT_OUT(DYNC_NO_F64)
 #endif

@@ -129,6 +129,8 @@ DYNC__FN dync_status dync__fail_class(dync_status status, const char *class_name
 /* DYNC_ERR_UNSUPPORTED: what was asked for, and the switch it was built with, which left it out */
 DYNC__FN dync_status dync__left_out(const char *what, const char *with);
 DYNC__FN dync_status dync__gradients_missing(void);
+/* base/limits.h: DYNC__MEET was not reached */
+DYNC__FN dync_status dync__unlinked(const char *what);
 /* DYNC_ERR_MEMORY, allocates nothing */
 DYNC__FN dync_status dync__fail_memory(size_t bytes);
 DYNC__FN const char *dync__status_name(dync_status); /* "DYNC_ERR_SHAPE" */

@@ -102,6 +102,10 @@ typedef struct dync__capture_gradients {
 DYNC__DATA_DECL const dync__grad_intercept dync__trace_grads;
 DYNC__DATA_DECL const dync__capture_gradients *dync__capture_gradients_used;
 DYNC__FN void dync__capture_use_gradients(void);
+/* grads.c: what of it is there by need */
+DYNC__FN void dync__capture_use_hooks(void);
+DYNC__FN void dync__capture_use_asks(void);
+DYNC__FN void dync__capture_use_cells(void);
 DYNC__FN dync_status dync__effects_run(const dync__effect *, int n, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */

@@ -373,25 +373,85 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     return true;
 }
 
+/* ---- by need --------------------------------------------------------------------------------- */
+/* Who registers a hook, asks for gradients or makes a cell puts these in place (api/link.h). */
+typedef struct dync__trace_hooks {
+    bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
+    bool (*after)(dync_tensor *, dync_param_hook, void *user, int *id);
+    bool (*remove)(dync_tensor *, int id);
+} dync__trace_hooks;
+static const dync__trace_hooks dync__trace_hooks_all = {dync__trace_hook, dync__trace_after_hook,
+                                                        dync__trace_remove_hook};
+static const dync__trace_hooks *DYNC__BY_NEED dync__trace_hooks_used =
+    DYNC__AT_FIRST(&dync__trace_hooks_all);
+static bool (*DYNC__BY_NEED dync__trace_asks)(dync_value, dync_value, dync_value, dync_grad_options,
+                                              dync_value *) = DYNC__AT_FIRST(dync__trace_gradients);
+static bool (*DYNC__BY_NEED dync__trace_reads_cell)(struct dync__cell *, dync_value *) =
+    DYNC__AT_FIRST(dync__trace_cell_get);
+static bool (*DYNC__BY_NEED dync__trace_sets_cell)(struct dync__cell *, dync_value) =
+    DYNC__AT_FIRST(dync__trace_cell_set);
+DYNC__FN void dync__capture_use_hooks(void)
+{
+    DYNC__PUT(dync__trace_hooks_used, &dync__trace_hooks_all);
+}
+DYNC__FN void dync__capture_use_asks(void) { DYNC__PUT(dync__trace_asks, dync__trace_gradients); }
+DYNC__FN void dync__capture_use_cells(void)
+{
+    DYNC__PUT(dync__trace_reads_cell, dync__trace_cell_get);
+    DYNC__PUT(dync__trace_sets_cell, dync__trace_cell_set);
+}
+
+/* They were put there: without that no hook, no gradient and no cell comes here. */
+static bool dync__trace_unlinked(const char *what) { return dync__unlinked(what) != DYNC_OK; }
+static bool dync__traced_hook(dync_tensor *t, dync_hook fn, void *user, int *id)
+{
+    const dync__trace_hooks *used = dync__trace_hooks_used;
+    return used ? used->hook(t, fn, user, id) : dync__trace_unlinked("hooks");
+}
+static bool dync__traced_after(dync_tensor *t, dync_param_hook fn, void *user, int *id)
+{
+    const dync__trace_hooks *used = dync__trace_hooks_used;
+    return used ? used->after(t, fn, user, id) : dync__trace_unlinked("hooks");
+}
+static bool dync__traced_remove(dync_tensor *t, int id)
+{
+    const dync__trace_hooks *used = dync__trace_hooks_used;
+    return used && used->remove(t, id);
+}
+static bool dync__traced_gradients(dync_value outputs, dync_value inputs, dync_value grads,
+                                   dync_grad_options opt, dync_value *result)
+{
+    return dync__trace_asks ? dync__trace_asks(outputs, inputs, grads, opt, result)
+                            : dync__trace_unlinked("dync_gradients");
+}
+static bool dync__traced_cell_get(struct dync__cell *cell, dync_value *result)
+{
+    return dync__trace_reads_cell ? dync__trace_reads_cell(cell, result) : dync__trace_unlinked("cells");
+}
+static bool dync__traced_cell_set(struct dync__cell *cell, dync_value value)
+{
+    return dync__trace_sets_cell ? dync__trace_sets_cell(cell, value) : dync__trace_unlinked("cells");
+}
+
 DYNC__DATA const dync__grad_intercept dync__trace_grads = {
     .backward = dync__trace_backward,
-    .gradients = dync__trace_gradients,
+    .gradients = dync__traced_gradients,
     .grad = dync__trace_grad,
     .accumulate = dync__trace_accumulate,
     .set_grad = dync__trace_set_grad,
-    .hook = dync__trace_hook,
-    .after_hook = dync__trace_after_hook,
+    .hook = dync__traced_hook,
+    .after_hook = dync__traced_after,
     .expose = dync__trace_expose,
-    .remove_hook = dync__trace_remove_hook,
+    .remove_hook = dync__traced_remove,
     .retain_grad = dync__trace_retain_grad,
     .is_leaf = dync__trace_is_leaf,
     .requires_grad_ = dync__trace_requires_grad_,
-    .cell_get = dync__trace_cell_get,
-    .cell_set = dync__trace_cell_set};
+    .cell_get = dync__traced_cell_get,
+    .cell_set = dync__traced_cell_set};
 
 /* What is left without gradients. */
-static const dync__grad_intercept dync__trace_cells = {.cell_get = dync__trace_cell_get,
-                                                       .cell_set = dync__trace_cell_set,
+static const dync__grad_intercept dync__trace_cells = {.cell_get = dync__traced_cell_get,
+                                                       .cell_set = dync__traced_cell_set,
                                                        .not_linked = !DYNC__GRAD_NONE};
 
 DYNC__FN const dync__grad_intercept *dync__capture_grads(void)

@@ -169,6 +169,7 @@ static dync__compiled *dync__compile_make(const char *by, dync_callee callee, co
     if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
+    if (!DYNC__SYM_NONE) dync__aot_use_stages();
 #if !defined(DYNC_NO_STDIO)
     /* it has nowhere to write otherwise */
     if (!DYNC__LEFT_OUT(DYNC_NO_MINIFY)) dync__hook_install();
@@ -179,18 +180,43 @@ static dync__compiled *dync__compile_make(const char *by, dync_callee callee, co
     return dync__compiled_new(callee, fn_name, &options, backend);
 }
 
-/* What compiled code has for gradients alone is in place from here on (api/link.h). */
+/* What compiled code has for abilities that a program may lack is in place from here on
+ * (api/link.h). */
 #if defined(DYNC_SMALL)
 #if DYNC__LINKS_BY_USE
-DYNC__KEPT
+#define DYNC__MET DYNC__KEPT
+#else
+#define DYNC__MET
 #endif
-DYNC_API void dync__compile_gradients(void)
+DYNC__MET DYNC_API void dync__compile_gradients(void)
 {
     dync__aot_use_gradients();
     dync__capture_use_gradients();
 }
+DYNC__MET DYNC_API void dync__compile_hooks(void)
+{
+    dync__capture_use_hooks();
+    dync__aot_use_stages();
+}
+DYNC__MET DYNC_API void dync__compile_asks(void) { dync__capture_use_asks(); }
+DYNC__MET DYNC_API void dync__compile_cells(void) { dync__capture_use_cells(); }
+DYNC__MET DYNC_API void dync__compile_inside(void) { dync__aot_use_inside(); }
+DYNC__MET DYNC_API void dync__compile_graphs(void)
+{
+    dync__aot_use_stages();
+    dync__aot_use_lists();
+}
+DYNC_API void dync__compile_all(void)
+{
+    dync__compile_gradients();
+    dync__compile_hooks();
+    dync__compile_asks();
+    dync__compile_cells();
+    dync__compile_inside();
+    dync__compile_graphs();
+}
 #else
-static void dync__compile_gradients(void) {}
+static void dync__compile_all(void) {}
 #endif
 
 /* Errors name the place of the dync_compile call. */
@@ -209,14 +235,14 @@ DYNC__FN dync__compiled *dync__compile_by(const char *by, dync_callee callee, co
                                           dync_compile_options options)
 {
     dync__scripts_install();
-    dync__compile_gradients();
+    dync__compile_all();
     return dync__compile_make(by, callee, fn_name, options, dync__compile_read());
 }
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options)
 {
     dync__scripts_install();
-    dync__compile_gradients();
+    dync__compile_all();
     return dync__compile_at(callee, fn_name, &options, dync__compile_read());
 }
 #if defined(DYNC_SMALL)
@@ -242,7 +268,7 @@ static void dync__compile_module(dync_module *handle, const char *name,
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
     dync__scripts_install();
-    dync__compile_gradients();
+    dync__compile_all();
     if (!m) return;
     if (!options.args && !m->args) options.args = "x";
     dync__compiled *f =

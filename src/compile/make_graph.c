@@ -168,6 +168,7 @@ DYNC__FN dync_status dync__maker_call(dync__handler *self, dync__opcall *c)
     if ((row->flags & DYNC__OP_DATA_SHAPE) && m->mode != DYNC_TRACE_REAL)
         return dync__fail(DYNC_ERR_UNSUPPORTED, "dynamic shape operator: aten.%s.default",
                           row->name);
+    if (row->flags & DYNC__OP_DATA_SHAPE) dync__aot_use_stages();
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
     DYNC__TRY(dync__maker_args(m, c->nargs, c->args, stand, node));
     c->args = stand;

@@ -203,15 +203,16 @@ DYNC__RARE DYNC__FN dync__optim_place dync__optim_find(const dync__tensor *t)
     return f.place;
 }
 
-DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n,
-                                               dync_tensor *const *params,
-                                               dync_optim_options options)
+DYNC__RARE DYNC__FN dync_optim *dync__optim_make(dync_optim_kind kind, const dync__optim_way *way,
+                                                 int n, dync_tensor *const *params,
+                                                 dync_optim_options options)
 {
     DYNC__NEEDS(DYNC_NO_AUTOGRAD, "an optimizer", NULL);
     dync__optim *o = dync__calloc(sizeof *o);
     if (!o) return NULL;
     dync__root_set(&o->root, dync__optim_end);
     o->kind = kind;
+    o->way = way;
     dync__object_made(&o->root.object);
     dync_optim *handle =
         dync__optim_group_add(o, n, params, options) == DYNC_OK ? dync__optim_handle(o) : NULL;
@@ -244,15 +245,16 @@ DYNC__RARE DYNC__FN int dync__optim_params(const dync__module *m, dync_tensor **
     return n;
 }
 
-DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *module,
-                                              dync_optim_options options)
+DYNC__RARE DYNC__FN dync_optim *dync__optim_make_of(dync_optim_kind kind,
+                                                    const dync__optim_way *way, dync_module *module,
+                                                    dync_optim_options options)
 {
     const dync__module *m = dync__module_open(module, "dync_optim");
     dync_tensor **params;
     size_t room;
     int n = m ? dync__optim_params(m, &params, &room) : -1;
     if (n < 0) return NULL;
-    dync_optim *o = dync_optim_new(kind, n, params, options);
+    dync_optim *o = dync__optim_make(kind, way, n, params, options);
     dync__free(params, room);
     return o;
 }

@@ -1,4 +1,4 @@
-/* nn/optim_step.c: an optimizer's step, its learning rate and state, the norm of gradients. Before:
+/* nn/optim_step.c: an optimizer's step by its kind, its learning rate and state, the norm of gradients. Before:
  * optim.c. */
 #include "../dync.in.h"
 #include "nn.h"
@@ -7,13 +7,8 @@ DYNC__COLD
 
 /* ---- stepping -------------------------------------------------------------------------------- */
 
-/* Numbers of one step, 0-dim: made once for all parameters. */
-typedef struct dync__optim_numbers {
-    dync_tensor *lr, *step_size, *root2;
-} dync__optim_numbers;
-
 /* g += decay p; first = momentum first + g; p -= lr first, or with Nesterov lr (g + momentum
- * first). Returns p, or NULL + error. g is the gradient, borrowed; results are the scope's. */
+ * first). */
 static dync_tensor *dync__sgd_step(dync_optim_kind kind, const dync_optim_options *opt,
                                    const dync__optim_slot *s, dync_tensor *g,
                                    const dync__optim_numbers *k)
@@ -54,16 +49,6 @@ static dync_status dync__optim_numbers_at(const dync__optim_group *g, dync_tenso
     k->step_size = dync_div(dync__handle(g->lr), dync_sub(1, dync_pow(g->opt.beta1, t)));
     k->root2 = dync_sqrt(dync_sub(1, dync_pow(g->opt.beta2, t)));
     return k->step_size && k->root2 ? DYNC_OK : DYNC_ERR_MEMORY;
-}
-
-/* Counts the step of the group, and computes the numbers of those that no step has passed by. */
-static dync_status dync__optim_numbers_make(dync_optim_kind kind, const dync__optim_group *g,
-                                            dync__optim_numbers *k)
-{
-    k->lr = dync__handle(g->lr);
-    k->step_size = k->root2 = k->lr;
-    if (kind == DYNC_OPTIM_SGD) return DYNC_OK;
-    return dync__optim_numbers_at(g, dync_add_(dync__handle(g->steps), 1), k);
 }
 
 /* Captured steps rely on which parameters have been passed by: with another tensor for the rate
@@ -110,33 +95,64 @@ static dync_status dync__optim_pass_by(dync__optim *o, dync__optim_group *g)
     return DYNC_OK;
 }
 
+static dync_status dync__adam_begin(dync__optim *o, dync__optim_group *g, dync__optim_numbers *k)
+{
+    DYNC__TRY(dync__optim_pass_by(o, g));
+    k->lr = dync__handle(g->lr); /* which may be another now */
+    return dync__optim_numbers_at(g, dync_add_(dync__handle(g->steps), 1), k);
+}
+
+static dync_status dync__adam_own(const dync__optim_group *g, int at, dync__optim_numbers *k)
+{
+    dync_tensor *late = dync_select(dync__handle(g->late), 0, at);
+    return dync__optim_numbers_at(g, dync_sub(dync__handle(g->steps), late), k);
+}
+
 /* A parameter without a gradient is left alone. A scope for each: temporaries of one parameter are
  * gone before the next. */
 static dync_status dync__optim_step_group(dync__optim *o, dync__optim_group *group)
 {
-    dync__optim_numbers k, own;
-    if (group->late) DYNC__TRY(dync__optim_pass_by(o, group));
-    DYNC__TRY(dync__optim_numbers_make(o->kind, group, &k));
+    const dync__optim_way *way = o->way;
+    dync__optim_numbers k = {.lr = dync__handle(group->lr)}, own;
+    if (way->begin) DYNC__TRY(way->begin(o, group, &k));
     for (int i = group->begin; i < group->end; i++) {
-        dync_tensor *g = dync__grad_read(dync__handle(o->slot.at[i].param), true);
-        int at = i - group->begin;
+        dync_tensor *g = dync__grad_read(dync__handle(o->slot.at[i].param), true), *done = NULL;
         if (!g) continue;
         dync_scope scope = dync_scope_begin();
-        dync_status status = DYNC_OK;
         own = k;
-        if (o->slot.at[i].passed)
-            status = dync__optim_numbers_at(
-                group,
-                dync_sub(dync__handle(group->steps), dync_select(dync__handle(group->late), 0, at)),
-                &own);
-        dync_tensor *done = status != DYNC_OK
-                                ? NULL
-                                : (o->kind == DYNC_OPTIM_SGD ? dync__sgd_step : dync__adam_step)(
-                                      o->kind, &group->opt, &o->slot.at[i], g, &own);
+        if (!o->slot.at[i].passed || way->own(group, i - group->begin, &own) == DYNC_OK)
+            done = way->step(o->kind, &group->opt, &o->slot.at[i], g, &own);
         dync_scope_end(&scope);
         if (!done) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     }
     return DYNC_OK;
+}
+
+/* ---- the kinds ------------------------------------------------------------------------------- */
+static const dync__optim_way dync__sgd_way = {.step = dync__sgd_step},
+                             dync__adam_way = {dync__adam_step, dync__adam_begin, dync__adam_own};
+
+static const dync__optim_way *dync__optim_way_of(dync_optim_kind kind)
+{
+    return kind == DYNC_OPTIM_SGD ? &dync__sgd_way : &dync__adam_way;
+}
+
+DYNC__RARE DYNC_API dync_optim *dync_optim_new(dync_optim_kind kind, int n,
+                                               dync_tensor *const *params,
+                                               dync_optim_options options)
+{
+    return dync__optim_make(kind, dync__optim_way_of(kind), n, params, options);
+}
+
+DYNC__RARE DYNC_API dync_optim *dync_optim_of(dync_optim_kind kind, dync_module *m,
+                                              dync_optim_options options)
+{
+    return dync__optim_make_of(kind, dync__optim_way_of(kind), m, options);
+}
+
+DYNC__RARE DYNC_API dync_optim *dync__sgd_of(dync_module *m, dync_optim_options options)
+{
+    return dync__optim_make_of(DYNC_OPTIM_SGD, &dync__sgd_way, m, options);
 }
 
 /* Grad mode is pushed as an operator, so that a traced step records it. */

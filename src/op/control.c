@@ -4,9 +4,12 @@
 #include "rows.h"
 DYNC__COLD
 
+DYNC__MEETING(inside)
+
 /* The hook is set wherever a graph can be made, and no call reaches these rows without one. */
 DYNC__FN dync_status dync__i_control(const dync__opcall *call, dync__info *out)
 {
+    DYNC__MEET(inside);
     return dync__control_infer(call, out);
 }
 

@@ -55,12 +55,16 @@ DYNC__OFTEN DYNC__FN int dync__op_use(const dync__row *row)
     return row->number;
 }
 
+DYNC__MEETING(graphs)
+DYNC__MEETING(inside)
 DYNC__FN void dync__op_use_all(void)
 {
 #define DYNC__X(name, ...) &DYNC__OP_##name##_row,
     static const dync__row *const all[] = {DYNC__OPS(DYNC__X)};
 #undef DYNC__X
     for (int i = 0; i < DYNC__N_OPS; i++) dync__op_use(all[i]);
+    DYNC__MEET(graphs);
+    DYNC__MEET(inside);
 }
 
 DYNC__FN const dync__row *dync__op_row_of(int op)

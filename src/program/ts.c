@@ -44,6 +44,7 @@ static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
     dync__str bytes = {0};
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
+    dync__aot_use_stages();
     if (dync__graph_is_staged(g))
         return dync__staged_compile(g, &plain, dync__ts_instance, user, out);
     if (dync__graph_is_sized(g))

@@ -181,6 +181,8 @@ typedef struct dync__plan_way {
     void (*reserve)(dync__plan *);
 } dync__plan_way;
 DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *);
+/* that of drivers that make code themselves, which name it (dync__driver.plans) */
+DYNC__DATA_DECL const dync__plan_way dync__plan_away;
 /* Does the code of the step, which may, look at the indices of the last bound itself? */
 DYNC__FN bool dync__plan_looks(const dync__plan_step *);
 

@@ -319,11 +319,11 @@ static dync_status dync__driver_call(dync__plan_maker *m, dync__plan_step *s, in
 static dync_status dync__way_keep(dync__plan_maker *m, int i) { return (void)m, (void)i, DYNC_OK; }
 static void dync__way_no_reserve(dync__plan *p) { p->reserve = 0; }
 
+DYNC__UNUSED DYNC__DATA const dync__plan_way dync__plan_away = {
+    dync__driver_take, dync__driver_kernel, dync__driver_call, dync__way_no_reserve};
 DYNC__FN const dync__plan_way *dync__plan_way_of(const dync__driver *driver)
 {
     static const dync__plan_way here = {dync__way_keep, dync__main_kernel, dync__main_call,
                                         dync__main_reserve};
-    static const dync__plan_way away = {dync__driver_take, dync__driver_kernel, dync__driver_call,
-                                        dync__way_no_reserve};
-    return driver->kernel_new ? &away : &here;
+    return driver->plans ? driver->plans : &here;
 }

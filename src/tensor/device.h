@@ -44,6 +44,8 @@ typedef struct dync__driver {
     void (*code_dump)(dync__str *, const void *code);
     /* inner runs as a recorded graph from now on (cudagraphs); NULL: there are no such graphs */
     dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
+    /* with kernel_new: how plans are made of that (runtime/plan_ways.c) */
+    const struct dync__plan_way *plans;
 } dync__driver;
 
 typedef struct dync__device {
