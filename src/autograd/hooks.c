@@ -298,7 +298,7 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
     DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_grad_fn_hook", -1);
     if (!pre && !post)
         return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
-    const dync__grad_intercept *traced = dync__hooks_intercept();
+    const dync__grad_intercept *traced = dync__grad_traced();
     if (traced && traced->expose && !traced->expose(out)) return -1;
     if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
     int id = dync__grad_fn_hook(real.as.t, pre, post, user);
@@ -311,7 +311,7 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     dync__gnode *node = NULL;
     int nr = 0;
     dync__tensor *t = dync__open(handle);
-    const dync__grad_intercept *traced = dync__hooks_intercept();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync_status status = DYNC_OK;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     DYNC__OFFERS(DYNC_NO_AUTOGRAD, "dync_retain_grad");
@@ -342,7 +342,7 @@ DYNC__FN bool dync__hook_is_on(const dync__tensor *t, int id)
 
 DYNC_API void dync_remove_hook(dync_tensor *handle, int id)
 {
-    const dync__grad_intercept *traced = dync__hooks_intercept();
+    const dync__grad_intercept *traced = dync__grad_traced();
     dync__tensor *t = dync__open(handle);
     if (t && traced && traced->remove_hook && traced->remove_hook(handle, id)) return;
     if (!t || !t->grad || id < 0 || dync__hook_drop(&t->grad->hook, id)) return;

@@ -21,9 +21,9 @@ static const char *dync__intern_find(const char *s, uint64_t hash)
 {
     if (!dync__intern_table.n_chains) return NULL;
     dync__intern_entry *e = dync__intern_table.chain[hash & (dync__intern_table.n_chains - 1)];
-    for (; e; e = e->next) {
-        if (e->hash == hash && strcmp((const char *)(e + 1), s) == 0) return (const char *)(e + 1);
-    }
+    for (size_t room = strlen(s) + 1; e; e = e->next)
+        if (e->hash == hash && e->size == sizeof *e + room && memcmp(e + 1, s, room) == 0)
+            return (const char *)(e + 1);
     return NULL;
 }
 

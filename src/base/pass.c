@@ -84,12 +84,15 @@ DYNC__FN dync_status dync__pass_disable(const char *names)
  * runs. */
 DYNC__RARE static void dync__passes_ask(void)
 {
-    dync__passes off;
-    dync__error_guard guard;
-    dync__error_guard_begin(&guard);
-    if (dync__passes_parse(dync__env("DYNC_DISABLE"), &off) != DYNC_OK) memset(&off, 0, sizeof off);
-    dync__error_slot fault = dync__error_guard_end(&guard);
-    if (fault.status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault.message);
+    const char *names = dync__env("DYNC_DISABLE");
+    dync__passes off = {0};
+    if (names) {
+        dync__error_guard guard;
+        dync__error_guard_begin(&guard);
+        if (dync__passes_parse(names, &off) != DYNC_OK) memset(&off, 0, sizeof off);
+        dync__error_slot fault = dync__error_guard_end(&guard);
+        if (fault.status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault.message);
+    }
     dync__passes_store(&off);
 }
 
@@ -129,7 +132,6 @@ DYNC__FN bool dync__check_on(void)
 {
     return dync__check_asserts() || dync__switch_on(&dync__check_switch, "DYNC_CHECK_IR");
 }
-DYNC__FN void dync__check_set(bool on) { DYNC__ATOMIC_STORE(&dync__check_switch, on ? 2 : 1); }
 
 static void dync__check_print(int pass, const dync__ir_kind *kind, const void *ir,
                               const char *fault)
@@ -141,10 +143,9 @@ static void dync__check_print(int pass, const dync__ir_kind *kind, const void *i
     dync__str_free(&s);
 }
 
-DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *kind, void *ir)
+static dync_status dync__check_now(int pass, const dync__ir_kind *kind, void *ir)
 {
     dync__error_guard guard;
-    if (!dync__check_on()) return DYNC_OK;
     dync__error_guard_begin(&guard);
     dync_status status = kind->check(ir);
     dync__error_slot fault = dync__error_guard_end(&guard);
@@ -155,4 +156,23 @@ DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *kind, void
                      dync__pass_name(pass), fault.message);
     DYNC__ASSERT(!dync__check_asserts());
     return DYNC_ERR_INTERNAL;
+}
+
+/* Where neither the environment nor DYNC_ASSERT turns checks on, who does so links them. */
+#if defined(DYNC_NO_ENV) && !defined(DYNC_ASSERT)
+static dync_status (*DYNC__BY_NEED dync__check_used)(int pass, const dync__ir_kind *, void *ir) =
+    DYNC__AT_FIRST(dync__check_now);
+#else
+#define dync__check_used dync__check_now
+#endif
+DYNC__FN void dync__check_set(bool on)
+{
+#if defined(DYNC_NO_ENV) && !defined(DYNC_ASSERT)
+    DYNC__PUT(dync__check_used, dync__check_now);
+#endif
+    DYNC__ATOMIC_STORE(&dync__check_switch, on ? 2 : 1);
+}
+DYNC__FN dync_status dync__check_after(int pass, const dync__ir_kind *kind, void *ir)
+{
+    return dync__check_on() ? dync__check_used(pass, kind, ir) : DYNC_OK;
 }

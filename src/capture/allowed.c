@@ -103,7 +103,7 @@ DYNC__FN bool dync__allowed_fits(const dync_value *v, int n)
     return true;
 }
 
-DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
+static dync_value dync__allowed_call(dync__tracer *t, const dync_callee *c, const char *name,
                                         int nargs, const dync_value *args)
 {
     dync_value fakes[DYNC__MAX_ARGS];
@@ -166,8 +166,8 @@ static void dync__allowed_ref(const dync__arg *a)
     for (int i = 0; a->kind == DYNC__A_LIST && i < a->n; i++) dync__allowed_ref(&a->as.list[i]);
 }
 
-DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *args,
-                                       dync__tensor **out)
+static dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *args,
+                                     dync__tensor **out)
 {
     dync_value v[DYNC__MAX_ARGS];
     uint64_t errors = dync__error_count();
@@ -182,4 +182,25 @@ DYNC__FN dync_status dync__allowed_run(dync__node *node, int nargs, dync__arg *a
     dync_value r = dync__callee_invoke(node->callee, nargs, v);
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
     return dync__allowed_take(node, r, out);
+}
+
+/* ---- by need --------------------------------------------------------------------------------- */
+static dync_value (*DYNC__BY_NEED dync__allowed_used)(
+    dync__tracer *, const dync_callee *, const char *name, int nargs,
+    const dync_value *args) = DYNC__AT_FIRST(dync__allowed_call);
+DYNC__FN void dync__allowed_use(void)
+{
+    DYNC__PUT(dync__allowed_used, dync__allowed_call);
+    DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
+}
+DYNC__FN bool dync__frame_allows(const dync__tracer *t, const dync_callee *c, int nargs,
+                                 const dync_value *args)
+{
+    return dync__allowed_used && (c->flags & DYNC__CALLEE_ALLOWED) && !t->tape.on &&
+           nargs <= DYNC__MAX_ARGS && dync__allowed_fits(args, nargs);
+}
+DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
+                                        int nargs, const dync_value *args)
+{
+    return dync__allowed_used(t, c, name, nargs, args);
 }

@@ -169,6 +169,11 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
     return dync__value_map(r, dync__constant_bake, t);
 }
 
+static dync_value (*DYNC__BY_NEED dync__constant_used)(
+    dync__tracer *, const dync_callee *, const char *name, int nargs,
+    const dync_value *args) = DYNC__AT_FIRST(dync__frame_constant);
+DYNC__FN void dync__constant_use(void) { DYNC__PUT(dync__constant_used, dync__frame_constant); }
+
 /* ---- frames ---------------------------------------------------------------------------------- */
 DYNC__OFTEN DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
                                                  const char *name, int nargs,
@@ -181,9 +186,9 @@ DYNC__OFTEN DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_cal
         return DYNC_NONE;
     }
     if (c.flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, &c, name, nargs, args);
-    if (c.flags & DYNC__CALLEE_CONSTANT) return dync__frame_constant(t, &c, name, nargs, args);
-    if ((c.flags & DYNC__CALLEE_ALLOWED) && !t->tape.on && nargs <= DYNC__MAX_ARGS &&
-        dync__allowed_fits(args, nargs))
+    if (dync__constant_used && (c.flags & DYNC__CALLEE_CONSTANT))
+        return dync__constant_used(t, &c, name, nargs, args);
+    if (dync__frame_allows(t, &c, nargs, args))
         return dync__frame_allowed(t, &c, name, nargs, args);
     return dync__callee_invoke(&c, nargs, args);
 }

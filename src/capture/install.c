@@ -90,5 +90,4 @@ DYNC__FN void dync__capture_install(void)
 #if !defined(DYNC_SMALL) /* there by compiling without fullgraph */
     dync__scripts_install();
 #endif
-    DYNC__ATOMIC_STORE(&dync__graph_custom_call, dync__allowed_run);
 }

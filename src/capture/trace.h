@@ -269,8 +269,8 @@ DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
 DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
                                         const char *fullgraph_text);
 /* allowed.c */
-DYNC__FN dync_status dync__allowed_run(dync__node *, int nargs, dync__arg *args,
-                                       dync__tensor **out);
+DYNC__FN bool dync__frame_allows(const dync__tracer *, const dync_callee *, int nargs,
+                                 const dync_value *args);
 DYNC__FN bool dync__allowed_fits(const dync_value *v, int n);
 DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, const char *name,
                                         int nargs, const dync_value *args);

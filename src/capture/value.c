@@ -180,11 +180,13 @@ DYNC_API dync_callee dync_disable_callee(dync_callee c)
 
 DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c)
 {
+    dync__allowed_use();
     return dync__callee_flag(c, DYNC__CALLEE_ALLOWED);
 }
 
 DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c)
 {
+    dync__constant_use();
     return dync__callee_flag(c, DYNC__CALLEE_CONSTANT);
 }
 

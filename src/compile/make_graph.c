@@ -9,6 +9,7 @@
  * The node of a tensor is found by its id, which aliases kept by the tape share. A tensor from
  * elsewhere is an attribute. */
 #include "../dync.in.h"
+#include "../aot/aot.h"
 #include "../capture/capture.h"
 #include "make_graph.h"
 DYNC__COLD

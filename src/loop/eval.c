@@ -45,6 +45,39 @@ DYNC__FN bool dync__has_fma(void)
 #endif
 }
 
+/* A small program does without the sqrt of libm, which links errno. f32: of an operand that is not
+ * negative a compiler knows its instruction, where there is one. */
+#if defined(DYNC_SMALL) && defined(__GNUC__)
+#define DYNC__EVAL_SQRTF(a) __builtin_sqrtf((a) < 0 ? __builtin_nanf("") : (a))
+#else
+#define DYNC__EVAL_SQRTF(a) sqrtf(a)
+#endif
+#if !defined(DYNC_SMALL) || !defined(__ARM_FP) || (__ARM_FP & 8)
+static double dync__eval_sqrt(double a) { return sqrt(a); }
+#else
+/* Bit by bit. m is even powers of two away from a: in [2^52, 2^54); its root has 54 bits, the last
+ * of which rounds: no root of 53 bits ends in a half. */
+static double dync__eval_sqrt(double a)
+{
+    const uint64_t one = UINT64_C(1) << 52, u = dync__eval_bits64(a);
+    uint64_t m = u & (one - 1), rest = 0, root = 0;
+    int e = (int)(u >> 52) - 1023;
+    if (a == 0 || u == dync__eval_bits64(HUGE_VAL)) return a;
+    if (!(a > 0)) return dync__eval_f64_of(UINT64_C(0x7ff8) << 48);
+    if (e > -1023) m |= one;
+    for (e += e == -1023; !(m & one); e--) m <<= 1;
+    if (e & 1) m <<= 1, e--;
+    for (int i = 0; i < 54; i++) {
+        rest = rest << 2 | (m >> 52 & 3);
+        m <<= 2;
+        uint64_t step = root << 2 | 1;
+        root <<= 1;
+        if (rest >= step) rest -= step, root |= 1;
+    }
+    return dync__eval_f64_of(((uint64_t)(e / 2 + 1022) << 52) + ((root + 1) >> 1));
+}
+#endif
+
 /* ---- the primitives by compute type ---------------------------------------------------------- */
 
 static float dync__eval_f32_op(int prim, float a, float b, float c)
@@ -60,7 +93,7 @@ static float dync__eval_f32_op(int prim, float a, float b, float c)
     }
     case DYNC__P_neg: return dync__eval_f32_of(dync__eval_bits32(a) ^ 0x80000000u);
     case DYNC__P_abs: return dync__eval_f32_of(dync__eval_bits32(a) & 0x7fffffffu);
-    case DYNC__P_sqrt: return sqrtf(a);
+    case DYNC__P_sqrt: return DYNC__EVAL_SQRTF(a);
     case DYNC__P_floor: return floorf(a);
     case DYNC__P_ceil: return ceilf(a);
     case DYNC__P_trunc: return truncf(a);
@@ -83,7 +116,7 @@ static double dync__eval_f64_op(int prim, double a, double b, double c)
     }
     case DYNC__P_neg: return dync__eval_f64_of(dync__eval_bits64(a) ^ 0x8000000000000000u);
     case DYNC__P_abs: return dync__eval_f64_of(dync__eval_bits64(a) & 0x7fffffffffffffffu);
-    case DYNC__P_sqrt: return sqrt(a);
+    case DYNC__P_sqrt: return dync__eval_sqrt(a);
     case DYNC__P_floor: return floor(a);
     case DYNC__P_ceil: return ceil(a);
     case DYNC__P_trunc: return trunc(a);

@@ -97,10 +97,12 @@ static void dync__fold_rewrite(dync__inst *in, int prim, int x, int y)
 /* A power of two whose reciprocal is exact and normal. */
 static bool dync__fold_exact_reciprocal(int type, double x, double *out)
 {
-    int exponent, limit = type == DYNC_F32 ? 120 : 1000;
-    double m = frexp(x, &exponent);
+    int limit = type == DYNC_F32 ? 120 : 1000;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52 & 2047) - 1022;
     *out = 1.0 / x;
-    return (m == 0.5 || m == -0.5) && exponent > -limit && exponent < limit;
+    return !(bits & ((UINT64_C(1) << 52) - 1)) && exponent > -limit && exponent < limit;
 }
 
 static int dync__fold_float(dync__lb *b, dync__inst *in)
