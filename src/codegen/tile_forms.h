@@ -42,7 +42,9 @@
 #endif
 /* Negative operands go to NaN first, so that the compiler sees that sqrt sets no errno and
  * vectorises it. */
-#if defined(__GNUC__)
+#if defined(DYNC_SMALL)
+#define DYNC__TILE_SQRT(F, x) dync__sqrt##F(x)
+#elif defined(__GNUC__)
 #define DYNC__TILE_SQRT(F, x) __builtin_sqrt##F((x) < 0 ? __builtin_nan##F("") : (x))
 #else
 #define DYNC__TILE_SQRT(F, x) sqrt##F(x)

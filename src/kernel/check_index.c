@@ -31,8 +31,9 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
 DYNC__RARE DYNC__FN dync_status dync__fail_index(const char *user_op, int64_t index, int64_t size)
 {
     const char *op = dync__tls.op;
-    bool target = user_op &&
-                  (strcmp(user_op, "cross_entropy") == 0 || strcmp(user_op, "nll_loss") == 0);
+    static const char cross[] = "cross_entropy", nll[] = "nll_loss";
+    bool target = user_op && (strncmp(user_op, cross, sizeof cross) == 0 ||
+                              strncmp(user_op, nll, sizeof nll) == 0);
     dync_status status;
     if (user_op) dync__tls.op = user_op;
     if (target)

@@ -45,19 +45,24 @@ DYNC__FN bool dync__has_fma(void)
 #endif
 }
 
-/* A small program does without the sqrt of libm, which links errno. f32: of an operand that is not
- * negative a compiler knows its instruction, where there is one. */
-#if defined(DYNC_SMALL) && defined(__GNUC__)
-#define DYNC__EVAL_SQRTF(a) __builtin_sqrtf((a) < 0 ? __builtin_nanf("") : (a))
+/* ---- square roots ---------------------------------------------------------------------------- */
+/* A small program for a chip does without the sqrt of libm, which links errno: the instruction,
+ * where there is one, or bit by bit. */
+#if !defined(DYNC_SMALL) || !defined(__GNUC__) || !(defined(__arm__) || defined(__riscv)) || \
+    defined(__riscv_flen)
+DYNC__FN float dync__sqrtf(float a) { return sqrtf(a); }
+DYNC__FN double dync__sqrt(double a) { return sqrt(a); }
 #else
-#define DYNC__EVAL_SQRTF(a) sqrtf(a)
-#endif
-#if !defined(DYNC_SMALL) || !defined(__ARM_FP) || (__ARM_FP & 8)
-static double dync__eval_sqrt(double a) { return sqrt(a); }
+#if defined(__ARM_FP) && (__ARM_FP & 8)
+DYNC__FN double dync__sqrt(double a)
+{
+    __asm__("vsqrt.f64 %P0, %P1" : "=w"(a) : "w"(a));
+    return a;
+}
 #else
 /* Bit by bit. m is even powers of two away from a: in [2^52, 2^54); its root has 54 bits, the last
  * of which rounds: no root of 53 bits ends in a half. */
-static double dync__eval_sqrt(double a)
+DYNC__FN double dync__sqrt(double a)
 {
     const uint64_t one = UINT64_C(1) << 52, u = dync__eval_bits64(a);
     uint64_t m = u & (one - 1), rest = 0, root = 0;
@@ -77,6 +82,16 @@ static double dync__eval_sqrt(double a)
     return dync__eval_f64_of(((uint64_t)(e / 2 + 1022) << 52) + ((root + 1) >> 1));
 }
 #endif
+#if defined(__ARM_FP) && (__ARM_FP & 4)
+DYNC__FN float dync__sqrtf(float a)
+{
+    __asm__("vsqrt.f32 %0, %1" : "=t"(a) : "t"(a));
+    return a;
+}
+#else /* a root of 53 bits, rounded to 24, is the root rounded to 24 */
+DYNC__FN float dync__sqrtf(float a) { return (float)dync__sqrt(a); }
+#endif
+#endif
 
 /* ---- the primitives by compute type ---------------------------------------------------------- */
 
@@ -93,7 +108,7 @@ static float dync__eval_f32_op(int prim, float a, float b, float c)
     }
     case DYNC__P_neg: return dync__eval_f32_of(dync__eval_bits32(a) ^ 0x80000000u);
     case DYNC__P_abs: return dync__eval_f32_of(dync__eval_bits32(a) & 0x7fffffffu);
-    case DYNC__P_sqrt: return DYNC__EVAL_SQRTF(a);
+    case DYNC__P_sqrt: return dync__sqrtf(a);
     case DYNC__P_floor: return floorf(a);
     case DYNC__P_ceil: return ceilf(a);
     case DYNC__P_trunc: return truncf(a);
@@ -116,7 +131,7 @@ static double dync__eval_f64_op(int prim, double a, double b, double c)
     }
     case DYNC__P_neg: return dync__eval_f64_of(dync__eval_bits64(a) ^ 0x8000000000000000u);
     case DYNC__P_abs: return dync__eval_f64_of(dync__eval_bits64(a) & 0x7fffffffffffffffu);
-    case DYNC__P_sqrt: return dync__eval_sqrt(a);
+    case DYNC__P_sqrt: return dync__sqrt(a);
     case DYNC__P_floor: return floor(a);
     case DYNC__P_ceil: return ceil(a);
     case DYNC__P_trunc: return trunc(a);

@@ -239,6 +239,9 @@ typedef union dync__scalar {
     double d;
     float f;
 } dync__scalar;
+/* of libm, or what a small program has instead */
+DYNC__FN float dync__sqrtf(float);
+DYNC__FN double dync__sqrt(double);
 /* A pure primitive (arithmetic, compare, select, cast, bitcast, wrap): type is the result's,
  * arg_type that of a (of b for select). */
 DYNC__FN dync__scalar dync__prim_eval(int prim, int type, int arg_type, dync__scalar a,

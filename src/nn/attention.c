@@ -1,6 +1,7 @@
 /* nn/attention.c: multi-head attention (Vaswani et al. 2017) over one projection of query, key and
  * value. After layers.c. */
 #include "../dync.in.h"
+#include "../loop/loop.h"
 #include "nn.h"
 DYNC__COLD
 
@@ -65,7 +66,7 @@ DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads)
     if (!m) return NULL;
     m->args = "query, key, value, mask";
     memcpy(m->ints, sizes, sizeof sizes);
-    double xavier = sqrt(6.0 / (4.0 * (double)features));
+    double xavier = dync__sqrt(6.0 / (4.0 * (double)features));
     bool ok = dync__init_uniform(m, "in_proj_weight", dync_shape(3 * features, features), xavier) &&
               dync__init_full(m, "in_proj_bias", dync_shape(3 * features), DYNC_F32, 0, false);
     dync_module *made = ok ? dync_nn_linear(features, features, true) : NULL;

@@ -1,5 +1,6 @@
 /* nn/layers_new.c: constructors of layers. Before: layers.c. */
 #include "../dync.in.h"
+#include "../loop/loop.h"
 #include "nn.h"
 DYNC__COLD
 
@@ -102,7 +103,7 @@ DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
     if (!m) return NULL;
     m->ints[0] = in;
     m->ints[1] = out;
-    double bound = 1 / sqrt((double)in);
+    double bound = 1 / dync__sqrt((double)in);
     bool ok = dync__init_uniform(m, "weight", dync_shape(out, in), bound) &&
               (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
     return dync__module_give(dync__layer_done(m, ok));
@@ -122,7 +123,7 @@ static dync__module *dync__layer_conv(const char *what, const dync__layer_class 
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[4] = padding;
     dync_dims shape = {2 + dims, {transposed ? in : out, transposed ? out : in, kernel, kernel}};
-    double bound = 1 / sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
+    double bound = 1 / dync__sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
     bool ok = dync__init_uniform(m, "weight", shape, bound) &&
               (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
     return dync__layer_done(m, ok);
