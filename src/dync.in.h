@@ -512,6 +512,7 @@ DYNC__PLAIN
 #include "capture/reads.c"
 #include "capture/allowed.c"
 #include "capture/frame.c"
+#include "capture/hook_trace.c"
 #include "capture/grads.c"
 #include "capture/control_trace.c"
 #include "capture/control_trace.h"

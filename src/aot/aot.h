@@ -230,9 +230,9 @@ typedef struct dync__functional {
     /* refused for a part of a strided input: again, with such inputs as rows */
     bool strided_write;
 } dync__functional;
+typedef dync_status (*dync__functional_recorded)(dync__functional *, dync__opcall *);
 /* recursion: a call with functions inside (control.c): they become functional, too, over dense
  * operands, which runs their graphs; then it is recorded */
-typedef dync_status (*dync__functional_recorded)(dync__functional *, dync__opcall *);
 DYNC__FN dync_status dync__functional_control(dync__functional *, dync__opcall *,
                                               dync__functional_recorded);
 DYNC__FN void dync__aot_use_inside(void);

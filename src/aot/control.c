@@ -189,13 +189,10 @@ static dync_status dync__control_record(dync__functional *f, dync__opcall *c,
 }
 
 /* Who calls such an operator puts this in place (api/link.h). */
-static dync_status (*DYNC__BY_NEED dync__control_used)(
-    dync__functional *, dync__opcall *,
-    dync__functional_recorded) = DYNC__AT_FIRST(dync__control_record);
-DYNC__FN void dync__aot_use_inside(void)
-{
-    DYNC__PUT(dync__control_used, dync__control_record);
-}
+static dync_status (*DYNC__BY_NEED dync__control_used)(dync__functional *, dync__opcall *,
+                                                       dync__functional_recorded) =
+    DYNC__AT_FIRST(dync__control_record);
+DYNC__FN void dync__aot_use_inside(void) { DYNC__PUT(dync__control_used, dync__control_record); }
 DYNC__FN dync_status dync__functional_control(dync__functional *f, dync__opcall *c,
                                               dync__functional_recorded record)
 {

@@ -36,7 +36,7 @@
 /* once in a file, however often it is inlined */
 #define DYNC__COMPILES()                                                                  \
     __asm__(".ifndef dync__compiles_gradients\n"                                          \
-            ".irp r,gradients,hooks,asks,cells,inside,graphs\n"                           \
+            ".irp r,gradients,hooks,late,asks,cells,inside,graphs\n"                           \
             DYNC__LINK("dync__compiles_\\r", "dync__compile_\\r") ".endr\n.endif")
 #define DYNC__LINK_RULES()                                                                \
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
@@ -56,6 +56,7 @@ DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 #if defined(DYNC_SMALL)
 DYNC_API void dync__compile_gradients(void);
 DYNC_API void dync__compile_hooks(void);
+DYNC_API void dync__compile_late(void);
 DYNC_API void dync__compile_asks(void);
 DYNC_API void dync__compile_cells(void);
 DYNC_API void dync__compile_inside(void);

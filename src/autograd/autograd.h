@@ -114,6 +114,7 @@ DYNC__FN bool dync__apply_traceable(const dync_autograd_function *, int nargs,
                                     const dync_value *args);
 DYNC__FN bool dync__apply_traced(const dync_autograd_function *, int nargs, const dync_value *args,
                                  dync_value *result);
+DYNC__FN dync_status dync__retain_grad(dync__tensor *);
 /* Interception for capture/: when set and it returns true, the call was handled (recorded as an
  * effect or refused) and *status is the answer. */
 typedef struct dync__grad_intercept {

@@ -161,6 +161,7 @@ static dync_status dync__hook_node(dync__tensor *t, dync__gnode **node, int *nr)
 }
 
 DYNC__MEETING(hooks)
+DYNC__MEETING(late)
 static const dync__grad_intercept *dync__hooks_intercept(void)
 {
     DYNC__MEET(hooks);
@@ -298,6 +299,7 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
     DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_grad_fn_hook", -1);
     if (!pre && !post)
         return dync__fail(DYNC_ERR_VALUE, "dync_grad_fn_hook: both hooks are NULL"), -1;
+    DYNC__MEET(late);
     const dync__grad_intercept *traced = dync__grad_traced();
     if (traced && traced->expose && !traced->expose(out)) return -1;
     if (!dync__opaque_begin("Tensor.grad_fn", 1, &real, &opaque)) return -1;
@@ -306,16 +308,11 @@ DYNC_API int dync_grad_fn_hook(dync_tensor *out, dync_hook pre, dync_hook post, 
     return id;
 }
 
-DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
+/* Of a real tensor, whatever is traced. */
+DYNC__FN dync_status dync__retain_grad(dync__tensor *t)
 {
     dync__gnode *node = NULL;
     int nr = 0;
-    dync__tensor *t = dync__open(handle);
-    const dync__grad_intercept *traced = dync__grad_traced();
-    dync_status status = DYNC_OK;
-    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    DYNC__OFFERS(DYNC_NO_AUTOGRAD, "dync_retain_grad");
-    if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
     if (!dync__tensor_requires_grad(t))
         return dync__fail(DYNC_ERR_AUTOGRAD, "can't retain_grad "
                                              "on Tensor that has "
@@ -323,9 +320,22 @@ DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
     DYNC__TRY(dync__hook_node(t, &node, &nr));
     if (!node) return DYNC_OK; /* a leaf keeps its gradient anyway */
     int id = (int)DYNC__ATOMIC_INC(&dync__hook_last_id);
-    bool added = dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, handle);
+    bool added =
+        dync__hook_add(&node->hook, DYNC__HOOK_RETAIN, id, nr, NULL, NULL, dync__handle(t));
     dync__gnode_unref(node);
     return added ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+DYNC_API dync_status dync_retain_grad(dync_tensor *handle)
+{
+    dync__tensor *t = dync__open(handle);
+    dync_status status = DYNC_OK;
+    DYNC__MEET(late);
+    const dync__grad_intercept *traced = dync__grad_traced();
+    if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
+    DYNC__OFFERS(DYNC_NO_AUTOGRAD, "dync_retain_grad");
+    if (traced && traced->retain_grad && traced->retain_grad(handle, &status)) return status;
+    return dync__retain_grad(t);
 }
 
 /* After a write in place the hook is with an earlier node of the same value, which the first edge

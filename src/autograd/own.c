@@ -201,6 +201,7 @@ static dync_value dync__node_call(dync__gnode *node, int nr, dync_value grads)
     return result;
 }
 
+DYNC__MEETING(late)
 DYNC_API dync_value(dync_grad_fn_call)(dync_tensor *out, dync_value grads)
 {
     dync_value result = DYNC_NONE, real[2] = {dync_v_tensor(out), grads};
@@ -208,6 +209,7 @@ DYNC_API dync_value(dync_grad_fn_call)(dync_tensor *out, dync_value grads)
     dync__opaque opaque;
     const dync__grad_intercept *traced = dync__grad_traced();
     DYNC__NEEDS(DYNC_NO_AUTOGRAD, "dync_grad_fn_call", result);
+    DYNC__MEET(late);
     if (traced && traced->expose && !traced->expose(out)) return result;
     if (!dync__opaque_begin("Tensor.grad_fn", 2, real, &opaque)) return result;
     dync__tensor *t = dync__open(real[0].as.t);

@@ -160,8 +160,8 @@ static dync_status dync__check_now(int pass, const dync__ir_kind *kind, void *ir
 
 /* Where neither the environment nor DYNC_ASSERT turns checks on, who does so links them. */
 #if defined(DYNC_NO_ENV) && !defined(DYNC_ASSERT)
-static dync_status (*DYNC__BY_NEED dync__check_used)(int pass, const dync__ir_kind *, void *ir) =
-    DYNC__AT_FIRST(dync__check_now);
+static dync_status (*DYNC__BY_NEED dync__check_used)(int pass, const dync__ir_kind *,
+                                                     void *ir) = DYNC__AT_FIRST(dync__check_now);
 #else
 #define dync__check_used dync__check_now
 #endif

@@ -104,7 +104,7 @@ DYNC__FN bool dync__allowed_fits(const dync_value *v, int n)
 }
 
 static dync_value dync__allowed_call(dync__tracer *t, const dync_callee *c, const char *name,
-                                        int nargs, const dync_value *args)
+                                     int nargs, const dync_value *args)
 {
     dync_value fakes[DYNC__MAX_ARGS];
     dync__tensor *out[DYNC__MAX_OUT];

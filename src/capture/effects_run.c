@@ -66,7 +66,7 @@ static dync_status dync__effect_of_gradients(const dync__effect *e, dync__tensor
     case DYNC__DO_HOOK:
         return e->fn ? dync__hook_register(x, e->fn, e->user, e->id)
                      : dync__hook_register_after(x, e->after_grad, e->user, e->id);
-    case DYNC__DO_RETAIN_GRAD: return dync_retain_grad(dync__handle(x));
+    case DYNC__DO_RETAIN_GRAD: return dync__retain_grad(x);
     case DYNC__DO_BACKWARD:
     case DYNC__DO_CELL:
     case DYNC__DO_MODE: break;

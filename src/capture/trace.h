@@ -277,6 +277,17 @@ DYNC__FN dync_value dync__frame_allowed(dync__tracer *t, const dync_callee *c, c
 /* frame.c */
 DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const char *name,
                                      int nargs, const dync_value *args);
+/* hook_trace.c */
+/* the trace begins again under the tape, which it needs */
+DYNC__FN bool dync__trace_wants_tape(dync__tracer *);
+DYNC__FN dync__tensor *dync__trace_fake(dync__tracer *, const dync_tensor *);
+DYNC__FN bool dync__trace_on_value(dync__tracer *, dync__tensor *, dync__effect);
+/* columns of dync__grad_intercept */
+DYNC__FN bool dync__traced_hook(dync_tensor *, dync_hook, void *user, int *id);
+DYNC__FN bool dync__traced_after(dync_tensor *, dync_param_hook, void *user, int *id);
+DYNC__FN bool dync__traced_remove(dync_tensor *, int id);
+DYNC__FN bool dync__traced_cell_get(struct dync__cell *, dync_value *result);
+DYNC__FN bool dync__traced_cell_set(struct dync__cell *, dync_value);
 /* grads.c */
 DYNC__FN const dync__grad_intercept *dync__capture_grads(void);
 /* call.c */

@@ -198,7 +198,13 @@ DYNC__MET DYNC_API void dync__compile_hooks(void)
     dync__capture_use_hooks();
     dync__aot_use_stages();
 }
-DYNC__MET DYNC_API void dync__compile_asks(void) { dync__capture_use_asks(); }
+/* A value may leave its graph after that has used it (hook_trace.c). */
+DYNC__MET DYNC_API void dync__compile_late(void) { dync__aot_use_stages(); }
+DYNC__MET DYNC_API void dync__compile_asks(void)
+{
+    dync__capture_use_asks();
+    dync__aot_use_stages();
+}
 DYNC__MET DYNC_API void dync__compile_cells(void) { dync__capture_use_cells(); }
 DYNC__MET DYNC_API void dync__compile_inside(void) { dync__aot_use_inside(); }
 DYNC__MET DYNC_API void dync__compile_graphs(void)

@@ -123,7 +123,8 @@ static dync__module *dync__layer_conv(const char *what, const dync__layer_class 
     memcpy(m->ints, sizes, sizeof sizes);
     m->ints[4] = padding;
     dync_dims shape = {2 + dims, {transposed ? in : out, transposed ? out : in, kernel, kernel}};
-    double bound = 1 / dync__sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
+    double bound = 1 /
+                   dync__sqrt((double)shape.d[1] * (dims == 2 ? (double)kernel * kernel : kernel));
     bool ok = dync__init_uniform(m, "weight", shape, bound) &&
               (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
     return dync__layer_done(m, ok);

@@ -1,4 +1,4 @@
-/* nn/optim_step.c: an optimizer's step by its kind, its learning rate and state, the norm of gradients. Before:
+/* nn/optim_step.c: a step by its kind, learning rate and state, the norm of gradients. Before:
  * optim.c. */
 #include "../dync.in.h"
 #include "nn.h"

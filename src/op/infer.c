@@ -130,7 +130,7 @@ DYNC__FN dync_status dync__infer_number_fits(const dync__arg *a, int dtype)
     if (!dync__arg_is_number(a) || dtype == DYNC_BOOL || dync__is_token(a->as.i) ||
         dync__is_sf(a->as.i))
         return DYNC_OK;
-    double x = dync__arg_number(a), 
+    double x = dync__arg_number(a),
            limit = (double)(UINT64_C(1) << (8 * info->bytes - (dtype != DYNC_U8)) % 64),
            least = dtype != DYNC_U8           ? -limit
                    : a->kind == DYNC__A_FLOAT ? 0
