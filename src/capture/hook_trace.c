@@ -22,7 +22,7 @@ DYNC__FN dync__tensor *dync__trace_fake(dync__tracer *t, const dync_tensor *h)
 
 /* A value that its own graph has used: from the next call on that graph runs in parts, so that
  * the value leaves it first. true: an error. */
-static bool dync__hook_late(dync__tracer *t, int env)
+DYNC__FN bool dync__hook_late(dync__tracer *t, int env)
 {
     const dync__origin o = t->env.origin.at[env];
     if (!o.seg || o.seg->code.run != dync__raw_run || !o.seg->used_inside ||

@@ -281,6 +281,7 @@ DYNC__FN dync_value dync__frame_body(dync__tracer *, const dync_callee *, const 
 /* the trace begins again under the tape, which it needs */
 DYNC__FN bool dync__trace_wants_tape(dync__tracer *);
 DYNC__FN dync__tensor *dync__trace_fake(dync__tracer *, const dync_tensor *);
+DYNC__FN bool dync__hook_late(dync__tracer *, int env);
 DYNC__FN bool dync__trace_on_value(dync__tracer *, dync__tensor *, dync__effect);
 /* columns of dync__grad_intercept */
 DYNC__FN bool dync__traced_hook(dync_tensor *, dync_hook, void *user, int *id);
