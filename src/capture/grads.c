@@ -241,7 +241,10 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
 /* By need (api/link.h). */
 static bool (*DYNC__BY_NEED dync__trace_asks)(dync_value, dync_value, dync_value, dync_grad_options,
                                               dync_value *) = DYNC__AT_FIRST(dync__trace_gradients);
-DYNC__FN void dync__capture_use_asks(void) { DYNC__PUT(dync__trace_asks, dync__trace_gradients); }
+DYNC__FN void dync__capture_use_asks(void)
+{
+    if (!DYNC__GRAD_NONE) DYNC__PUT(dync__trace_asks, dync__trace_gradients);
+}
 static bool dync__traced_gradients(dync_value outputs, dync_value inputs, dync_value grads,
                                    dync_grad_options opt, dync_value *result)
 {

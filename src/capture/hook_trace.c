@@ -156,7 +156,7 @@ static bool (*DYNC__BY_NEED dync__trace_sets_cell)(struct dync__cell *, dync_val
     DYNC__AT_FIRST(dync__trace_cell_set);
 DYNC__FN void dync__capture_use_hooks(void)
 {
-    DYNC__PUT(dync__trace_hooks_used, &dync__trace_hooks_all);
+    if (!DYNC__GRAD_NONE) DYNC__PUT(dync__trace_hooks_used, &dync__trace_hooks_all);
 }
 DYNC__FN void dync__capture_use_cells(void)
 {
