@@ -54,6 +54,26 @@ static int whole(dync_tensor *a, dync_tensor *b)
     return 0;
 }
 
+#if defined(DYNC_SMALL) /* others have no limit */
+/* Where tensors run out while a function is compiled, the message says so, wherever that is. */
+static int crowded(dync_tensor *a, dync_tensor *b)
+{
+    int most = 0;
+    DYNC_SCOPE while (dync_detach(a))
+        most++;
+    dync_clear_error();
+    for (int room = 4; room < 80; room += 2) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(toy, .args = "a, b");
+        for (int i = 0; i < most - room; i++)
+            if (!dync_detach(a)) return 7;
+        if (!dync_call(f, a, b) && !strstr(dync_error_message(), "out of tensor slots: ")) return 8;
+        dync_clear_error();
+        dync_compiled_free(f);
+    }
+    return 0;
+}
+#endif
+
 int main(void)
 {
     const float av[4] = {1, -1, 3, 0}, bv[4] = {-4, 2, -8, 1}, want[4] = {2, 1, 6, 0};
@@ -73,6 +93,10 @@ int main(void)
     }
     dync_compiled_free(fast);
     if (dync_error() != DYNC_OK) return 3;
+#if defined(DYNC_SMALL)
+    failed = crowded(a, b);
+    if (failed) return failed;
+#endif
     dync_shutdown();
     return dync_error() != DYNC_OK ? 4 : 0;
 }
