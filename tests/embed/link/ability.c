@@ -1,0 +1,97 @@
+/* One ability of compiled functions (ABILITY), in a program that has no other: what it needs is
+ * linked with it. The exit status says which call failed. */
+#include "dync.h"
+#include <stdio.h>
+enum { CALLS = 4 };
+static _Alignas(64) unsigned char memory[4 << 20];
+
+static int is_sum(dync_tensor *x, double want)
+{
+    double off = x ? dync_item(dync_sum(dync_detach(x), DYNC_ALL, false)) - want : 1;
+    return off < 1e-3 && off > -1e-3;
+}
+
+#if ABILITY == 1 /* a hook within the function */
+static dync_tensor *doubled(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 2);
+}
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    dync_register_hook(y, doubled, NULL);
+    return dync_sum(dync_mul(y, y), DYNC_ALL, false);
+}
+static int call(dync_compiled *c, int i)
+{
+    (void)i;
+    dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(2), 2), true), *y = dync_call(c, x);
+    return is_sum(y, 72) && dync_backward(y) == DYNC_OK && is_sum(dync_grad(x), 144);
+}
+#elif ABILITY == 2 /* gradients within the function */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *y = dync_sum(dync_mul(dync_mul(x, x), x), DYNC_ALL, false);
+    dync_grad_options options = {0};
+    return dync_as_tensor(
+        dync_at(dync_gradients(dync_v_tensor(y), dync_tuple(x), DYNC_NONE, options), 0));
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(2), i), true);
+    return is_sum(dync_call(c, x), 6.0 * i * i);
+}
+#elif ABILITY == 3 /* a number that every call counts up */
+static dync_cell *cell;
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_value n = dync_cell_get(cell);
+    dync_cell_set(cell, dync_sym_add(n, DYNC_V(1)));
+    return dync_add(x, n);
+}
+static int call(dync_compiled *c, int i)
+{
+    if (!cell) cell = dync_cell_new("n", DYNC_V(0));
+    int good = is_sum(dync_call(c, dync_full(dync_shape(2), 5)), 10 + 2 * i);
+    if (i + 1 == CALLS) dync_cell_free(cell);
+    return good;
+}
+#elif ABILITY == 4 /* functions inside an operator */
+static dync_value twice(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    return dync_v_tensor(dync_mul(dync_as_tensor(v[0]), 2));
+}
+static dync_value less(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    return dync_v_tensor(dync_neg(dync_as_tensor(v[0])));
+}
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *above = dync_gt(dync_sum(x, DYNC_ALL, false), 0);
+    return dync_as_tensor(dync_cond(above, twice, less, dync_v_tensor(x)));
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_full(dync_shape(2), i % 2 ? -1 : 1)), i % 2 ? 2 : 4);
+}
+#endif
+
+int main(void)
+{
+    dync_init_options options = {.memory = memory, .memory_size = sizeof memory, .threads = 1};
+    int failed = 0;
+    if (dync_init(options) != DYNC_OK) return 1;
+    dync_compiled *c = dync_compile(f);
+    for (int i = 0; i < CALLS && !failed; i++) DYNC_SCOPE {
+        if (!call(c, i) || dync_error() != DYNC_OK) failed = 2 + i;
+    }
+    if (failed) printf("ability %d: %s\n", ABILITY, dync_error_message());
+    dync_compiled_free(c);
+    dync_shutdown();
+    return failed;
+}
