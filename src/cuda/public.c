@@ -3,6 +3,7 @@
 #include "../dync.in.h"
 #include "gemm.h"
 #include "../op/rows.h"
+#include "../runtime/plan.h"
 DYNC__HOT
 
 static const dync__driver dync__cuda_device = {
