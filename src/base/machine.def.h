@@ -188,7 +188,7 @@
     X(ATT_QB, 128, queries, "of a block of attention", "peers block") \
     X(ATT_KB, 256, keys, "of a block of attention", "peers block") \
     X(SORT_DEAL, 256, elements, "from here a line is dealt by bytes, not merged", "peers sorting") \
-    X(SORT_WIDE, 4096, elements, "and from here by 11 bits at a time", "peers sorting") \
+    X(SORT_WIDE, 6144, elements, "and from here by 11 bits at a time, 3 * 2^11 counts", "peers sorting") \
     X(SORT_FEW, 4, ratio, "a so-manieth of a row or less is gathered, not sorted whole", "peers sorting") \
     X(SORT_LONG, 256, elements, "in rows from here on", "peers sorting") \
     X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "peers sorting") \

@@ -103,23 +103,24 @@ static uint64_t *dync__order_merged(uint64_t *a, uint64_t *b, int64_t n)
     return a;
 }
 
-/* By bits 32 to 32 + bits, N digits of B bits; the words come in the order of their places. */
+/* By bits 32 to 32 + bits, N digits of B bits; the words come in the order of their places. count:
+ * room for N << B words. */
 #define DYNC__ORDER_DEAL(name, N, B)                                                   \
-    static uint64_t *dync__order_##name(uint64_t *a, uint64_t *b, int64_t n, int bits) \
+    static uint64_t *dync__order_##name(uint64_t *a, uint64_t *b, int64_t n, int bits, \
+                                        uint32_t *count)                               \
     {                                                                                  \
         const uint32_t last = (1u << B) - 1;                                           \
-        uint32_t count[N][1 << B];                                                     \
-        memset(count, 0, sizeof count);                                                \
+        memset(count, 0, ((size_t)N << B) * sizeof *count);                            \
         for (int64_t i = 0; i < n; i++) {                                              \
             uint32_t x = (uint32_t)(a[i] >> 32);                                       \
-            count[0][x & last]++;                                                      \
-            count[1][x >> B & last]++;                                                 \
-            count[2][x >> 2 * B & last]++;                                             \
-            if (N == 4) count[N - 1][x >> (N - 1) * B & last]++;                       \
+            count[x & last]++;                                                         \
+            count[(1 << B) + (x >> B & last)]++;                                       \
+            count[(2 << B) + (x >> 2 * B & last)]++;                                   \
+            if (N == 4) count[((N - 1) << B) + (x >> (N - 1) * B & last)]++;           \
         }                                                                              \
         for (int digit = 0; digit * B < bits; digit++) {                               \
             int shift = 32 + digit * B;                                                \
-            uint32_t *at = count[digit], start = 0;                                    \
+            uint32_t *at = count + (digit << B), start = 0;                            \
             if (at[a[0] >> shift & last] == n) continue;                               \
             for (uint32_t d = 0; d <= last; d++) {                                     \
                 uint32_t here = at[d];                                                 \
@@ -136,11 +137,13 @@ static uint64_t *dync__order_merged(uint64_t *a, uint64_t *b, int64_t n)
 DYNC__ORDER_DEAL(dealt, 4, 8)
 DYNC__ORDER_DEAL(dealt_wide, 3, 11)
 
-static uint64_t *dync__order_words(uint64_t *a, uint64_t *b, int64_t n, int bits)
+/* place: room for n words, some of which count; stacks are small. */
+static uint64_t *dync__order_words(uint64_t *a, uint64_t *b, int64_t n, int bits, uint32_t *place)
 {
+    uint32_t count[4 << 8];
     return n < DYNC__SORT_DEAL   ? dync__order_merged(a, b, n)
-           : n < DYNC__SORT_WIDE ? dync__order_dealt(a, b, n, bits)
-                                 : dync__order_dealt_wide(a, b, n, bits);
+           : n < DYNC__SORT_WIDE ? dync__order_dealt(a, b, n, bits, count)
+                                 : dync__order_dealt_wide(a, b, n, bits, place);
 }
 
 /* place[] of n keys, n < 2^32. */
@@ -149,11 +152,11 @@ DYNC__FN void dync__order_keys(const dync__order *o, int64_t n)
     int bits = DYNC__BIT_LENGTH(o->most - o->least);
     uint32_t *place = bits > 32 ? o->before : o->place;
     for (int64_t i = 0; i < n; i++) o->a[i] = (o->key[i] - o->least) << 32 | (uint32_t)i;
-    const uint64_t *sorted = dync__order_words(o->a, o->b, n, DYNC__MIN(bits, 32));
+    const uint64_t *sorted = dync__order_words(o->a, o->b, n, DYNC__MIN(bits, 32), o->place);
     for (int64_t i = 0; i < n; i++) place[i] = (uint32_t)sorted[i];
     if (bits <= 32) return;
     for (int64_t i = 0; i < n; i++)
         o->a[i] = (o->key[place[i]] - o->least) >> 32 << 32 | (uint32_t)i;
-    sorted = dync__order_words(o->a, o->b, n, bits - 32);
+    sorted = dync__order_words(o->a, o->b, n, bits - 32, o->place);
     for (int64_t i = 0; i < n; i++) o->place[i] = place[(uint32_t)sorted[i]];
 }

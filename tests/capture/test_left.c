@@ -342,6 +342,7 @@ static void *on_a_small_stack(void *ok)
         good = good && dync_explain_str(&o) && o.graph_count == 1;
     }
     good = good && dync_str(x) != NULL;
+    good = good && dync_argsort(dync_rand(dync_shape(9000)), 0, false) != NULL;
     (void)dync_set_stance("force_eager");
     good = good && dync_call(f, x) != NULL;
     (void)dync_set_stance(NULL);

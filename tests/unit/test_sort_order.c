@@ -8,7 +8,7 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-enum { MOST = 6000 };
+enum { MOST = 8000 };
 
 /* Lengths around where another way of sorting begins. */
 static int64_t random_length(void)
