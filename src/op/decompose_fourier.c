@@ -14,8 +14,8 @@
  * A stage is one product of real matrices, [C -S; S C] by the planes. 2 m real numbers are m
  * complex ones, x[2 j] + i x[2 j + 1], whose transform gives theirs (Press et al., Numerical
  * Recipes, "FFT of real functions"). Short rows are one product, pairs as they lie. A prime length
- * has one stage, with a table of n^2. Angles are reduced by whole numbers first and computed in
- * f64. */
+ * has one stage, with a table of n^2. Angles are reduced to a right one by whole numbers first and
+ * computed in f64. */
 #include "../dync.in.h"
 #include "chain.h"
 DYNC__COLD
@@ -41,20 +41,32 @@ typedef struct dync__ft_pair {
     dync__dt *re, *im;
 } dync__ft_pair;
 
+/* Of quarters, whole numbers in [0, 4 n): cosines of pi / 2 q / n times `sign`, as sines of what is
+ * missing to a right angle. Those of whole quarters come out as 0 and 1 exactly. */
+static dync__dt *dync__ft_cosines(const dync__ft *f, dync__dt *q, int64_t n, double sign)
+{
+    dync__chain *c = f->c;
+    const double quarter = 1.57079632679489661923;
+    q = dync__chain1(c, DYNC__OP_abs, dync__chain_ti(c, DYNC__OP_sub, q, 2 * n));
+    q = dync__chain_dtype(c, dync__chain_ti(c, DYNC__OP_sub, q, n), DYNC__REAL);
+    q = dync__chain_tf(c, DYNC__OP_mul, q, sign * quarter / (double)n);
+    return dync__chain_dtype(c, dync__chain1(c, DYNC__OP_sin, q), f->dtype);
+}
+
 /* w(period)^(row * column) of [rows, columns] */
 static dync__ft_pair dync__ft_table(const dync__ft *f, int64_t rows, int64_t columns,
                                     int64_t period)
 {
     dync__chain *c = f->c;
-    const double turn = 6.28318530717958647693;
     int64_t shape[2] = {rows, 1};
     dync__dt *x =
         dync__chain_shape(c, DYNC__OP_view, dync__chain_range(c, rows, f->device), 2, shape);
     x = dync__chain_tt(c, DYNC__OP_mul, x, dync__chain_range(c, columns, f->device));
-    x = dync__chain_dtype(c, dync__chain_ti(c, DYNC__OP_remainder, x, period), DYNC__REAL);
-    x = dync__chain_tf(c, DYNC__OP_mul, x, f->sign * turn / (double)period);
-    return (dync__ft_pair){dync__chain_dtype(c, dync__chain1(c, DYNC__OP_cos, x), f->dtype),
-                           dync__chain_dtype(c, dync__chain1(c, DYNC__OP_sin, x), f->dtype)};
+    x = dync__chain_ti(c, DYNC__OP_mul, dync__chain_ti(c, DYNC__OP_remainder, x, period), 4);
+    dync__dt *y = dync__chain_ti(c, DYNC__OP_add, x, 3 * period); /* a quarter turn before */
+    y = dync__chain_ti(c, DYNC__OP_remainder, y, 4 * period);
+    return (dync__ft_pair){dync__ft_cosines(f, x, period, 1),
+                           dync__ft_cosines(f, y, period, f->sign)};
 }
 
 /* ---- parts of the chain ---------------------------------------------------------------------- */
