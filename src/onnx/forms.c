@@ -4,13 +4,15 @@
  *
  * Each is made for the sizes of a call at hand, with symbols for all that are open but 1, and
  * serves every call that its guards hold for. After two that could not be made none is tried
- * again. Where there is none as the elements of a small input of integers decide which nodes run
- * (a sampling rate, a mode), each is for those elements, which are constants in it. */
+ * again. Where there is none as the elements of a small input decide which nodes run (a sampling
+ * rate, a mode) or sizes (where to resize to), each is for those elements, which are constants in
+ * it. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
 
-enum { DYNC__ONNX_FAILURES = 2, DYNC__ONNX_SMALL = 4 };
+/* the most elements of a key, and of one whose length the model tells (pads of eight dims) */
+enum { DYNC__ONNX_FAILURES = 2, DYNC__ONNX_SMALL = 4, DYNC__ONNX_TOLD_MOST = 16 };
 
 /* The program tells the names of the model. */
 DYNC__FN dync_status dync__onnx_tell(const dync__onnx_loaded *l, dync__program *p)
@@ -47,6 +49,46 @@ static bool dync__onnx_form_tensors(const dync__onnx_loaded *l, const dync_value
 
 /* ---- values that decide ---------------------------------------------------------------------- */
 
+/* Inputs of nodes whose elements decide what runs or sizes: first .. end - 1. */
+typedef struct dync__onnx_decision {
+    const char *type;
+    int8_t first, end;
+    bool flow; /* which nodes run, how often: by integers alone */
+} dync__onnx_decision;
+static const dync__onnx_decision dync__onnx_decisions[] = {
+    {"If", 0, 1, true},
+    {"Loop", 0, 2, true},
+    {"AffineGrid", 1, 2, 0},
+    {"CenterCropPad", 1, 2, 0},
+    {"ConstantOfShape", 0, 1, 0},
+    {"CumSum", 1, 2, 0},
+    {"Expand", 1, 2, 0},
+    {"OneHot", 1, 2, 0},
+    {"Pad", 1, 4, 0},
+    {"Range", 0, 3, 0},
+    {"Reshape", 1, 2, 0},
+    {"Resize", 1, 4, 0},
+    {"Slice", 1, 5, 0},
+    {"Split", 1, 2, 0},
+    {"SplitToSequence", 1, 2, 0},
+    {"Squeeze", 1, 2, 0},
+    {"Tile", 1, 2, 0},
+    {"TopK", 1, 2, 0},
+    {"Trilu", 1, 2, 0},
+    {"Unsqueeze", 1, 2, 0},
+    {"Upsample", 1, 2, 0},
+};
+
+/* A reduction's axes are input 1, too. NULL: nothing is decided. */
+static const dync__onnx_decision *dync__onnx_decision_of(const char *type)
+{
+    static const dync__onnx_decision axes = {"Reduce", 1, 2, false};
+    if (strncmp(type, axes.type, strlen(axes.type)) == 0) return &axes;
+    for (int i = 0; i < DYNC__COUNT_OF(dync__onnx_decisions); i++)
+        if (strcmp(type, dync__onnx_decisions[i].type) == 0) return &dync__onnx_decisions[i];
+    return NULL;
+}
+
 /* Of which inputs is what a node makes computed? Sizes are told without their elements. */
 static uint64_t dync__onnx_step_mask(const dync__onnx_step *s, const uint64_t *mask, int first,
                                      int end)
@@ -57,21 +99,33 @@ static uint64_t dync__onnx_step_mask(const dync__onnx_step *s, const uint64_t *m
     return in;
 }
 
-/* The inputs of integers, vectors at most, by which an If or the length of a Loop is decided. */
+/* How many elements of it may be a key; 0: none. */
+static int64_t dync__onnx_key_most(const dync__onnx_port *p)
+{
+    bool real = p->dtype >= 0 && dync__dtype_info(p->dtype)->kind == 'f';
+    bool told = p->ndim == 0 || (p->ndim == 1 && p->size[0] >= 0);
+    if (p->sequence || p->ndim < 0 || p->ndim > 1) return 0;
+    return told ? DYNC__ONNX_TOLD_MOST : real ? 0 : DYNC__ONNX_SMALL;
+}
+
+/* The inputs, vectors at most, whose elements decide. */
 static void dync__onnx_deciders(const dync__onnx_loaded *l, dync__onnx_forms *f)
 {
     const dync__onnx_body *b = l->main;
     size_t bytes = ((size_t)b->n_values + 1) * sizeof(uint64_t);
-    uint64_t *mask = dync__calloc(bytes), decide = 0;
-    for (int i = 0; mask && i < l->n_inputs && i < 64; i++)
-        if (l->input[i].ndim <= 1 && dync__dtype_info(l->input[i].dtype)->kind != 'f')
-            mask[l->given[i]] = (uint64_t)1 << i;
+    uint64_t *mask = dync__calloc(bytes), decide = 0, reals = 0;
+    for (int i = 0; mask && i < l->n_inputs && i < 64; i++) {
+        uint64_t bit = dync__onnx_key_most(&l->input[i]) ? (uint64_t)1 << i : 0;
+        mask[l->given[i]] = bit;
+        if (bit && dync__dtype_info(l->input[i].dtype)->kind == 'f') reals |= bit;
+    }
     for (int i = 0; mask && i < b->n_steps; i++) {
         const dync__onnx_step *s = &b->step[i];
         const char *type = s->node->op_type;
+        const dync__onnx_decision *d = dync__onnx_decision_of(type);
         bool sizes = strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0;
-        if (strcmp(type, "If") == 0) decide |= dync__onnx_step_mask(s, mask, 0, 1);
-        if (strcmp(type, "Loop") == 0) decide |= dync__onnx_step_mask(s, mask, 0, 2);
+        uint64_t by = d ? dync__onnx_step_mask(s, mask, d->first, d->end) : 0;
+        decide |= d && d->flow ? by & ~reals : by;
         uint64_t made = sizes ? 0 : dync__onnx_step_mask(s, mask, 0, s->node->input.n);
         for (int k = 0; k < s->node->output.n; k++)
             if (s->out[k] >= 0) mask[s->out[k]] = made;
@@ -82,16 +136,16 @@ static void dync__onnx_deciders(const dync__onnx_loaded *l, dync__onnx_forms *f)
     dync__free(mask, bytes);
 }
 
-static bool dync__onnx_is_small(const dync__tensor *t)
+static bool dync__onnx_is_small(const dync__tensor *t, int64_t most)
 {
-    return t->numel <= DYNC__ONNX_SMALL && t->lay.ndim <= 1 &&
-           dync__device_is(t->device, DYNC__DEV_HOST);
+    return t->numel <= most && t->lay.ndim <= 1 && dync__device_is(t->device, DYNC__DEV_HOST);
 }
 
 /* key: contiguous, of the input's dtype */
 static bool dync__onnx_same_value(const dync__tensor *key, const dync__tensor *t)
 {
-    if (!dync__onnx_is_small(t) || t->lay.ndim != key->lay.ndim || t->numel != key->numel)
+    if (!dync__onnx_is_small(t, key->numel) || t->lay.ndim != key->lay.ndim ||
+        t->numel != key->numel)
         return false;
     size_t bytes = dync__dtype_info(t->dtype)->bytes;
     const char *a = key->storage->data, *b = t->storage->data;
@@ -122,7 +176,8 @@ static dync__graph *dync__onnx_keyed_graph(dync__onnx_forms *f, dync__onnx_loade
     dync__onnx_deciders(l, f);
     for (int k = 0; k < f->n_keys && known; k++) {
         const dync__tensor *from = t[f->key[k]];
-        value[k] = dync__onnx_is_small(from) ? dync__contiguous_copy(from) : NULL;
+        int64_t most = dync__onnx_key_most(&l->input[f->key[k]]);
+        value[k] = dync__onnx_is_small(from, most) ? dync__contiguous_copy(from) : NULL;
         l->input[f->key[k]].known = value[k];
         known = value[k] != NULL;
     }

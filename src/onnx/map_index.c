@@ -294,7 +294,11 @@ DYNC__FN dync_status dync__oi_one_hot(dync__onnx_call *c)
     dync_dims d = dync__oi_sizes(index), one = {0, {0}};
     int64_t depth;
     int axis;
-    if (dync__oi_read(c, dync__oi_in(c, 1), 1, &depth) != 1) return dync_error();
+    if (dync__oi_is_data(dync__oi_in(c, 1))) {
+        if ((depth = dync__oi_data_number(dync__oi_in(c, 1))) == -1) return dync_error();
+    } else if (dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &depth) != 1) {
+        return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no depth");
+    }
     if (d.n + 1 > DYNC_MAX_DIMS || !dync__oi_axis(c, dync__oi_int(c, "axis"), d.n + 1, &axis))
         return dync_error();
     one.n = d.n + 1;
@@ -337,7 +341,7 @@ DYNC__FN dync_status dync__oi_compress(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_reverse_sequence(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *len = dync__oi_in(c, 1);
-    dync_dims d = dync__oi_shape(x), along = d, by = d;
+    dync_dims d = dync__oi_sizes(x), along = d, by = d;
     int64_t time = dync__oi_int(c, "time_axis"), batch = dync__oi_int(c, "batch_axis");
     if (d.n < 2 || time == batch || time < 0 || time > 1 || batch < 0 || batch > 1)
         return dync__oi_fail(c, DYNC_ERR_FORMAT, "axes %lld and %lld", (long long)time,

@@ -212,14 +212,16 @@ DYNC__FN dync_status dync__oi_center(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims to, axes;
-    if (!dync__oi_dims(c, dync__oi_in(c, 1), &to) || !dync__oi_axes(c, -1, dync__oi_rank(x), &axes))
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &to) ||
+        !dync__oi_axes(c, -1, dync__oi_rank(x), &axes))
         return dync_error();
     for (int i = 0; i < to.n && x; i++) {
         int dim = axes.n ? (int)axes.d[i] : i;
-        if (to.d[i] < 0) return dync__oi_fail(c, DYNC_ERR_SHAPE, "a size below 0");
-        int64_t size = dync__oi_size(x, dim), more = to.d[i] - size;
-        if (more < 0) x = dync__oi_narrow(x, dim, -more / 2, to.d[i]);
-        if (more > 0) x = dync__oi_pad_dim(x, dim, more / 2, more - more / 2, 0);
+        if (dync__sz_lt(to.d[i], 0)) return dync__oi_fail(c, DYNC_ERR_SHAPE, "a size below 0");
+        int64_t more = dync__sz_sub(to.d[i], dync__oi_extent(x, dim)), before;
+        before = dync__sz_lt(more, 0) ? dync__sz_sub(0, dync__sz_div(dync__sz_sub(0, more), 2))
+                                      : dync__sz_div(more, 2);
+        x = dync__oi_pad_one(x, dim, before, dync__sz_sub(more, before), 'c', 0);
     }
     return dync__oi_out(c, 0, x);
 }

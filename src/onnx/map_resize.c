@@ -177,8 +177,7 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
     if (!n_told && dync__oi_in(c, at) && dync__oi_size(dync__oi_in(c, at), 0) > 0)
         got = dync__oi_read_reals(c, dync__oi_in(c, at), DYNC_MAX_DIMS, scales);
     for (int i = 0; i < n_told && i < DYNC_MAX_DIMS; i++) scales[got++] = (double)told[i];
-    if (at == 2 && dync__oi_in(c, 3) && !dync__oi_read_dims(c, dync__oi_in(c, 3), &sizes))
-        return false;
+    if (at == 2 && dync__oi_in(c, 3) && !dync__oi_data_dims(c, 3, &sizes)) return false;
     if (at == 2 && dync__oi_in(c, 1) && dync__oi_size(dync__oi_in(c, 1), 0) > 0)
         rois = dync__oi_read_reals(c, dync__oi_in(c, 1), 2 * DYNC_MAX_DIMS, roi);
     if (got < 0 || rois < 0) return false;

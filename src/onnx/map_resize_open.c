@@ -36,13 +36,20 @@ static dync_tensor *dync__oi_open_places(const dync__onnx_call *c, int64_t in, i
                 *by = scale > 0 ? dync__oi_tensor_f(DYNC_F64, 0, NULL, &scale)
                                 : dync_div(dync__oi_size_real(out, 0), dync__oi_size_real(in, 0));
     if (!x || !by) return NULL;
-    bool symmetric = dync__oi_is(c, mode, "half_pixel_symmetric"), one = dync__sz_eq(out, 1);
+    bool symmetric = dync__oi_is(c, mode, "half_pixel_symmetric"),
+         torch = dync__oi_is(c, mode, "pytorch_half_pixel"), data = dync__oi_is_data_size(out),
+         one = !data && dync__sz_eq(out, 1);
     if (c->version < 11 || dync__oi_is(c, mode, "asymmetric")) return dync_div(x, by);
-    if (dync__oi_is(c, mode, "align_corners"))
-        return one ? dync_mul(x, 0.0)
-                   : dync_div(dync_mul(x, dync__oi_size_real(in, -1)), dync__oi_size_real(out, -1));
-    if (one && dync__oi_is(c, mode, "pytorch_half_pixel")) return dync_sub(x, 0.5);
+    if (dync__oi_is(c, mode, "align_corners")) {
+        int64_t last = dync__sz_sub(out, 1);
+        if (one) return dync_mul(x, 0.0);
+        last = data ? dync__sz_max(last, 1) : last; /* of one result: 0 of whatever */
+        return dync_div(dync_mul(x, dync__oi_size_real(in, -1)), dync__oi_size_real(last, 0));
+    }
+    if (one && torch) return dync_sub(x, 0.5);
+    dync_tensor *first = data && torch ? dync_sub(x, 0.5) : NULL;
     x = dync_sub(dync_div(dync_add(x, 0.5), by), 0.5);
+    if (first) return dync_where(dync_eq(dync__oi_size_real(out, 0), 1.0), first, x);
     if (!symmetric || scale <= 0) return x; /* of sizes both centres are the same */
     dync_tensor *width = dync_mul(dync__oi_size_real(in, 0), by);
     dync_tensor *moved = dync_sub(1.0, dync_div(dync__oi_size_real(out, 0), width));

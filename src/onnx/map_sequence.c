@@ -128,6 +128,7 @@ DYNC__FN dync_status dync__oi_split_to_sequence(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *told = dync__oi_in(c, 1);
     bool squeeze = !told && !dync__oi_int(c, "keepdims"), each = !told || !dync__oi_rank(told);
+    bool data = false; /* they decide where parts end */
     int axis, n = 0;
     int64_t from = 0, one = 1;
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
@@ -136,19 +137,23 @@ DYNC__FN dync_status dync__oi_split_to_sequence(dync__onnx_call *c)
     if (!sizes) return DYNC_ERR_MEMORY;
     if (each && told && dync__oi_read(c, told, 1, &one) != 1) return dync_error();
     if (each && one < 1) return dync__oi_fail(c, DYNC_ERR_SHAPE, "parts of %lld", (long long)one);
-    if (!each && (n = dync__oi_read_sizes(c, told, DYNC__OI_SEQUENCE, sizes)) < 0)
+    if (!each && (n = dync__oi_data_sizes(c, told, DYNC__OI_SEQUENCE, sizes)) < 0)
         return dync_error();
     dync__onnx_sequence *s = dync__oi_sequence_new(c, each ? size / one + (size % one != 0) : n);
     for (int i = 0; s && i < s->n; i++) {
         int64_t part = each ? DYNC__MIN(one, size - from) : sizes[i];
-        if (dync__sz_lt(part, 0) || dync__sz_lt(dync__sz_sub(size, from), part))
+        int64_t left = dync__sz_sub(size, from);
+        data = data || dync__oi_is_data_size(part) || dync__oi_is_data_size(left);
+        if (!data && (dync__sz_lt(part, 0) || dync__sz_lt(left, part)))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
-        dync_tensor *t = dync__oi_narrow(x, axis, from, part);
+        dync_tensor *t = dync__oi_data_part(x, axis, from, part);
         if (squeeze && t) t = dync_squeeze(t, axis);
         s->at[i] = (dync__onnx_value){t, dync__oi_in_type(c, 0), NULL};
         from = dync__sz_add(from, part);
     }
-    if (s && !dync__sz_eq(from, size))
+    if (s && data && !dync__is_token(size))
+        DYNC__TRY((dync_check)(dync__value_of_size(from), size, size));
+    if (s && !data && !dync__sz_eq(from, size))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "parts of %lld in all, not %lld",
                              (long long)dync__oi_number(from), (long long)dync__oi_number(size));
     return dync__oi_out_sequence(c, 0, s);

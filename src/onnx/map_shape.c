@@ -25,6 +25,15 @@ DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
+/* n places of an axis from `from` on, which data may decide: too many are an error of a run. */
+DYNC__FN dync_tensor *dync__oi_data_part(dync_tensor *x, int axis, int64_t from, int64_t n)
+{
+    if (!dync__oi_is_data_size(from) && !dync__oi_is_data_size(n))
+        return dync__oi_narrow(x, axis, from, n);
+    dync_tensor *at = dync__oi_arange(from, n, 1, DYNC_I64);
+    return at ? dync_index_select(x, axis, at) : NULL;
+}
+
 /* One attribute holds the value, and its name says in which form. Inside a function of the model it
  * may refer to an attribute of the call. */
 DYNC__FN dync_status dync__oi_constant(dync__onnx_call *c)
@@ -93,6 +102,19 @@ DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, NULL, &n));
 }
 
+/* A shape of which one element is not known: whatever data say, it is what is left of the elements.
+ */
+static bool dync__oi_reshape_one(const dync__onnx_call *c, dync_dims *to)
+{
+    int unknown = 0;
+    if (!dync__oi_partly_known(c, 1, to)) return false;
+    for (int i = 0; i < to->n; i++) {
+        unknown += to->d[i] == DYNC__OI_UNKNOWN || to->d[i] == -1;
+        if (to->d[i] == DYNC__OI_UNKNOWN) to->d[i] = -1;
+    }
+    return unknown == 1;
+}
+
 /* A size of 0 copies that of the input, unless allowzero; -1 is what is left of the elements,
  * worked out here where the others are plain and not 0. Until opset 4 the shape is an attribute. */
 DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *c)
@@ -101,7 +123,8 @@ DYNC__FN dync_status dync__oi_reshape(dync__onnx_call *c)
     dync_dims in = dync__oi_sizes(x), to = {0, {0}};
     const int64_t *given;
     if (c->version >= 5) {
-        if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &to)) return dync_error();
+        if (!dync__oi_reshape_one(c, &to) && !dync__oi_read_dims(c, dync__oi_in(c, 1), &to))
+            return dync_error();
     } else {
         to.n = DYNC__MIN(dync__oi_ints(c, "shape", &given), DYNC_MAX_DIMS);
         for (int i = 0; i < to.n; i++) to.d[i] = given[i];
@@ -224,7 +247,7 @@ DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
     if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(x), &axis)) return dync_error();
     int64_t size = dync__oi_extent(x, axis);
     if (dync__oi_in(c, 1))
-        n = dync__oi_read_sizes(c, dync__oi_in(c, 1), MOST, sizes);
+        n = dync__oi_data_sizes(c, dync__oi_in(c, 1), MOST, sizes);
     else if ((n = dync__oi_ints(c, "split", &given)) > 0 && n <= MOST)
         memcpy(sizes, given, (size_t)n * sizeof *sizes);
     if (n < 0) return dync_error();
@@ -234,10 +257,11 @@ DYNC__FN dync_status dync__oi_split(dync__onnx_call *c)
     for (int i = 0; i < c->n_out; i++) {
         int64_t left = dync__sz_sub(size, from);
         int64_t one = n ? sizes[i] : dync__sz_max(dync__sz_min(each, left), 0);
-        if (dync__sz_lt(one, 0) || dync__sz_lt(left, one))
+        bool data = dync__oi_is_data_size(one) || dync__oi_is_data_size(left);
+        if (!data && (dync__sz_lt(one, 0) || dync__sz_lt(left, one)))
             return dync__oi_fail(c, DYNC_ERR_SHAPE, "the parts are larger than the tensor");
-        DYNC__TRY(
-            dync__oi_out_typed(c, i, dync__oi_narrow(x, axis, from, one), dync__oi_in_type(c, 0)));
+        DYNC__TRY(dync__oi_out_typed(c, i, dync__oi_data_part(x, axis, from, one),
+                                     dync__oi_in_type(c, 0)));
         from = dync__sz_add(from, one);
     }
     return DYNC_OK;

@@ -18,8 +18,7 @@ static int64_t dync__oi_slice_edge(int64_t at, int64_t size)
 
 /* A negative step goes over the flipped tensor: elements from, from + step, .. > to are those of
  * the part that begins behind `to` and ends with `from`, flipped, of which every -step-th is kept.
- * Size 5 from -1 to the least integer by -2: flipped 4 3 2 1 0, of it 4 2 0. Of a symbolic size
- * only the whole may be flipped; else it has to be a number. */
+ * Size 5 from -1 to the least integer by -2: flipped 4 3 2 1 0, of it 4 2 0. */
 static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, int64_t to,
                                         int64_t step)
 {
@@ -29,14 +28,15 @@ static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, 
         x = dync_flip(x, dync_shape(axis));
         return step == -1 || !x ? x : dync_slice(x, axis, 0, size, dync__sz_min(-step, size));
     }
-    size = dync__oi_number(size);
-    from = DYNC__MIN(dync__oi_slice_edge(dync__oi_number(from), size), size - 1);
-    to = DYNC__MAX(dync__oi_slice_edge(dync__oi_number(to), size), -1);
-    int64_t n = from - to;
-    if (n <= 0) return dync__oi_narrow(x, axis, 0, 0);
-    x = dync__oi_narrow(x, axis, to + 1, n);
+    from = dync__sz_min(dync__oi_slice_edge(from, size), dync__sz_sub(size, 1));
+    to = dync__sz_max(dync__oi_slice_edge(to, size), -1);
+    int64_t n = dync__sz_sub(from, to);
+    if (!dync__sz_lt(0, n)) return dync__oi_narrow(x, axis, 0, 0);
+    x = dync__oi_narrow(x, axis, dync__sz_add(to, 1), n);
     if (x) x = dync_flip(x, dync_shape(axis));
-    return step == -1 || !x ? x : dync_slice(x, axis, 0, n, step < -n ? n : -step);
+    return step == -1 || !x
+               ? x
+               : dync_slice(x, axis, 0, n, step < -DYNC__SZ_MOST ? n : dync__sz_min(-step, n));
 }
 
 /* One axis of a slice: both ends are held in 0 .. size, and the end behind the begin. NULL + error.
@@ -241,7 +241,7 @@ DYNC__FN dync_status dync__oi_eye_like(dync__onnx_call *c)
     int dtype = dync__onnx_dtype(type);
     if (dync__oi_rank(x) != 2 || dtype < 0)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "expected a matrix");
-    int64_t rows = dync__oi_size(x, 0), columns = dync__oi_size(x, 1), k = dync__oi_int(c, "k");
+    int64_t rows = dync__oi_extent(x, 0), columns = dync__oi_extent(x, 1), k = dync__oi_int(c, "k");
     dync_tensor *row = dync_unsqueeze(dync__oi_arange(k, rows, 1, DYNC_I64), 1);
     dync_tensor *on = dync_eq(row, dync__oi_arange(0, columns, 1, DYNC_I64));
     return dync__oi_out_typed(c, 0, on ? dync_to_dtype(on, (dync_dtype)dtype) : NULL, (int)type);

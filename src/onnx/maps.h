@@ -55,6 +55,10 @@ DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, 
  * 0, known ones as they are; is a size one of these */
 DYNC__FN bool dync__oi_is_data(const dync_tensor *t);
 DYNC__FN bool dync__oi_data_dims(const dync__onnx_call *, int input, dync_dims *out);
+enum { DYNC__OI_UNKNOWN = INT32_MIN };
+DYNC__FN bool dync__oi_partly_known(const dync__onnx_call *, int input, dync_dims *out);
+DYNC__FN int dync__oi_data_sizes(const dync__onnx_call *, dync_tensor *t, int cap, int64_t *out);
+DYNC__FN dync_tensor *dync__oi_data_part(dync_tensor *x, int axis, int64_t from, int64_t n);
 DYNC__FN int64_t dync__oi_data_number(dync_tensor *t);
 DYNC__FN bool dync__oi_is_data_size(int64_t size);
 DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int dtype);

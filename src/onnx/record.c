@@ -232,6 +232,8 @@ DYNC__FN void dync__onnx_record_end(dync__onnx_recorder *r)
     dync__handler_pop(&r->handler);
     dync__map_free(&r->node);
     dync__map_free(&r->whole);
+    dync__map_free(&r->part_of);
+    dync__vec_free(&r->part);
     for (int i = 0; i < r->kept.n; i++) dync__unref(r->kept.at[i]);
     dync__vec_free(&r->kept);
 }

@@ -53,19 +53,26 @@ typedef enum {
 } dync__onnx_equal;
 DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *, dync__symtab *, dync__onnx_equal);
 
+/* n / d of integers, which are sizes or computed from sizes, in the place of a real. */
+typedef struct dync__onnx_part {
+    dync__tensor *n, *d;
+} dync__onnx_part;
 typedef struct dync__onnx_recorder {
     dync__handler handler;
     dync__onnx_loaded *model;
     dync__graph *graph; /* NULL: what is not known goes below */
     dync__map node;     /* id of a tensor -> its node */
     /* id of a recorded tensor -> its numbers, of int64, that hold sizes (whole.c) */
-    dync__map whole;
+    dync__map whole, part_of;                     /* part_of: -> its place in part */
+    DYNC__VEC(dync__onnx_part) part;              /* borrowed of kept */
     DYNC__VEC(dync__tensor *) kept;               /* these, owned */
     int64_t most_elements, most_nodes, fold_left; /* elements that may still be computed */
     int n_data;                                   /* sizes that data decide, so far */
 } dync__onnx_recorder;
 /* whole.c: what answers for recorders, so that they are known among handlers */
 DYNC__DATA_DECL dync_status (*dync__onnx_answer)(dync__handler *, dync__opcall *);
+/* Does a tensor of dtype hold these numbers as they are? A guard sees to it. */
+DYNC__FN bool dync__onnx_whole_exact(int dtype, const dync__tensor *);
 /* whole_note.c */
 DYNC__FN dync_status dync__onnx_fold(dync__opcall *);
 DYNC__FN void dync__onnx_whole_note(dync__onnx_recorder *, dync__opcall *);

@@ -28,7 +28,7 @@ DYNC__FN bool dync__onnx_records(const dync_tensor *h)
 
 /* f32 holds integers up to 2^24, f16 up to 2^11: sizes that it rounds are left to another graph by
  * a guard. */
-static bool dync__onnx_whole_exact(int dtype, const dync__tensor *t)
+DYNC__FN bool dync__onnx_whole_exact(int dtype, const dync__tensor *t)
 {
     int bits = dtype == DYNC_F64 ? 53 : dtype == DYNC_F32 ? 24 : dtype == DYNC_F16 ? 11 : 8;
     if (dync__dtype_info(dtype)->kind != 'f') bits = 8 * dync__dtype_info(dtype)->bytes - 1;

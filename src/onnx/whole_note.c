@@ -83,12 +83,119 @@ static bool dync__onnx_whole_keep(dync__onnx_recorder *r, const dync__tensor *of
     return dync__map_put(&r->whole, of->id, (uint64_t)(uintptr_t)t);
 }
 
+/* The call on int64 in the place of others, run now and kept. NULL: what it gives is not known. */
+static dync__tensor *dync__onnx_whole_run(dync__onnx_recorder *r, dync__opcall *c)
+{
+    dync__tensor *in[DYNC__ONNX_WHOLE_MOST];
+    dync_status status = DYNC_OK;
+    int n = dync__opcall_tensors(c, in, DYNC__ONNX_WHOLE_MOST);
+    if (n > DYNC__ONNX_WHOLE_MOST) return NULL;
+    dync__onnx_known now = dync__onnx_known_call(c, in, n, &status);
+    if (now == DYNC__ONNX_RUN) status = dync__onnx_fold(c);
+    dync__tensor *got = now != DYNC__ONNX_RECORD && status == DYNC_OK ? c->out[0] : NULL;
+    if (got && got->dtype == DYNC_I64 && dync__vec_push(&r->kept, got)) return got;
+    dync__unref(got);
+    return NULL;
+}
+static dync__tensor *dync__onnx_whole_of_two(dync__onnx_recorder *r, int op, dync__arg a,
+                                             dync__arg b)
+{
+    dync__arg arg[2] = {a, b};
+    dync__opcall c = {.row = dync__op_info(op), .op = op, .nargs = 2, .args = arg};
+    return dync__onnx_whole_run(r, &c);
+}
+
+/* ---- quotients -------------------------------------------------------------------------------
+ * ceil(length / 4.0), floor(length * 0.5): what Div or Mul gives is no integer, but of which it is
+ * the quotient is known, and so is what a rounding gives: in float32 the same, as long as the
+ * dividend is one. */
+
+/* A number that is the only element, times a power of two (at most 2^20) an integer: *by is that
+ * power. false: none is. */
+static bool dync__onnx_dyadic(const dync__arg *a, int64_t *n, int64_t *by)
+{
+    const dync__tensor *t = a->kind == DYNC__A_TENSOR ? a->as.t : NULL;
+    double x = a->as.f;
+    if (t) {
+        if (t->flags & DYNC__T_FAKE || t->numel != 1 || dync__dtype_info(t->dtype)->kind != 'f')
+            return false;
+        x = dync__load_f64(dync__tensor_data(t), t->dtype);
+    } else if (a->kind != DYNC__A_FLOAT) {
+        return false;
+    }
+    for (*by = 1; x != floor(x) && *by < 1 << 20; *by *= 2) x *= 2;
+    *n = x == floor(x) && fabs(x) < 1 << 20 ? (int64_t)x : 0;
+    return *n != 0;
+}
+
+/* n, in the shape of another. */
+static dync__tensor *dync__onnx_whole_number(dync__onnx_recorder *r, dync__arg like, int64_t n)
+{
+    dync__tensor *zero = dync__onnx_whole_of_two(r, DYNC__OP_mul, like, dync__arg_i(0));
+    return zero ? dync__onnx_whole_of_two(r, DYNC__OP_add, dync__arg_t(zero), dync__arg_i(n))
+                : NULL;
+}
+
+static void dync__onnx_part_keep(dync__onnx_recorder *r, const dync__tensor *of, dync__tensor *n,
+                                 dync__tensor *d)
+{
+    dync__onnx_part part = {n, d};
+    if (n && d && dync__onnx_whole_exact(of->dtype, n) && dync__vec_push(&r->part, part))
+        (void)dync__map_put(&r->part_of, of->id, (uint64_t)(r->part.n - 1));
+}
+
+/* Is the call a quotient? Noted then. */
+static void dync__onnx_part_note(dync__onnx_recorder *r, const dync__opcall *c)
+{
+    dync__arg arg[2];
+    bool any = false;
+    int64_t n, by;
+    if (c->nargs < 2 || dync__dtype_info(c->out[0]->dtype)->kind != 'f') return;
+    if (c->op == DYNC__OP_div && dync__onnx_whole_arg(r, &c->args[0], &arg[0], &any) &&
+        dync__onnx_whole_arg(r, &c->args[1], &arg[1], &any) && any) {
+        for (int i = 0; i < 2; i++)
+            if (arg[i].kind == DYNC__A_INT)
+                arg[i].as.t = dync__onnx_whole_number(r, arg[1 - i], arg[i].as.i);
+        dync__onnx_part_keep(r, c->out[0], arg[0].as.t, arg[1].as.t);
+    }
+    for (int k = 0; k < 2 && c->op == DYNC__OP_mul; k++) {
+        const dync__arg *x = &c->args[k];
+        if (x->kind != DYNC__A_TENSOR || !(x->as.t->flags & DYNC__T_FAKE) ||
+            !dync__onnx_dyadic(&c->args[1 - k], &n, &by) || by == 1 ||
+            !dync__onnx_whole_arg(r, x, &arg[0], &any))
+            continue;
+        dync__onnx_part_keep(r, c->out[0],
+                             dync__onnx_whole_of_two(r, DYNC__OP_mul, arg[0], dync__arg_i(n)),
+                             dync__onnx_whole_number(r, arg[0], by));
+    }
+}
+
+/* Of a quotient: what it is, rounded down or up. false: it is none. */
+static bool dync__onnx_part_round(dync__onnx_recorder *r, const dync__opcall *c, bool up)
+{
+    uint64_t at;
+    const dync__tensor *x = c->nargs && c->args[0].kind == DYNC__A_TENSOR ? c->args[0].as.t : NULL;
+    if (!x || !dync__map_get(&r->part_of, x->id, &at)) return false;
+    dync__tensor *n = r->part.at[at].n, *d = r->part.at[at].d, *y;
+    if (up) {
+        y = dync__onnx_whole_of_two(r, DYNC__OP_sub, dync__arg_t(d), dync__arg_i(1));
+        n = y ? dync__onnx_whole_of_two(r, DYNC__OP_add, dync__arg_t(n), dync__arg_t(y)) : NULL;
+    }
+    /* (known of what is not negative alone, where all ways of rounding down are one) */
+    y = n ? dync__onnx_whole_of_two(r, DYNC__OP_floor_divide, dync__arg_t(n), dync__arg_t(d))
+          : NULL;
+    if (y) (void)dync__onnx_whole_keep(r, c->out[0], y);
+    return true;
+}
+
 /* of a cast: sizes as they are, in whatever dtype */
 static void dync__onnx_whole_cast(dync__onnx_recorder *r, const dync__opcall *c)
 {
     dync__tensor *x = c->args[0].as.t, *dense = NULL;
     uint64_t at;
     if (c->out[0]->dtype == DYNC_BOOL) return;
+    if (dync__dtype_info(c->out[0]->dtype)->kind != 'f' && dync__onnx_part_round(r, c, false))
+        return;
     if (dync__map_get(&r->whole, x->id, &at)) {
         dync__onnx_whole_keep(r, c->out[0], (dync__tensor *)(uintptr_t)at);
     } else if (dync__onnx_holds_sizes(x) && x->numel <= DYNC__ONNX_WHOLE_MOST) {
@@ -118,6 +225,10 @@ DYNC__FN void dync__onnx_whole_note(dync__onnx_recorder *r, dync__opcall *c)
         return;
     }
     if (!r->kept.n) return;
+    if ((c->op == DYNC__OP_floor || c->op == DYNC__OP_ceil) &&
+        dync__onnx_part_round(r, c, c->op == DYNC__OP_ceil))
+        return;
+    dync__onnx_part_note(r, c);
     for (int i = 0, n = 0; i < c->nargs; i++) {
         const dync__arg *a = &c->args[i];
         if (!dync__onnx_whole_arg(r, a, &arg[i], &any)) return;
@@ -133,18 +244,9 @@ DYNC__FN void dync__onnx_whole_note(dync__onnx_recorder *r, dync__opcall *c)
         dync__onnx_whole_keep(r, c->out[0], arg[0].as.t);
         return;
     }
-    dync__tensor *in[DYNC__ONNX_WHOLE_MOST];
-    dync_status status = DYNC_OK;
     twin.args = arg;
     twin.nout = 0;
     twin.out[0] = NULL;
-    int n = dync__opcall_tensors(&twin, in, DYNC__ONNX_WHOLE_MOST);
-    if (n > DYNC__ONNX_WHOLE_MOST) return;
-    dync__onnx_known now = dync__onnx_known_call(&twin, in, n, &status);
-    if (now == DYNC__ONNX_RUN) status = dync__onnx_fold(&twin);
-    dync__tensor *got = now != DYNC__ONNX_RECORD && status == DYNC_OK ? twin.out[0] : NULL;
-    if (got && got->dtype == DYNC_I64 && dync__vec_push(&r->kept, got))
-        dync__onnx_whole_keep(r, c->out[0], got);
-    else
-        dync__unref(got);
+    dync__tensor *got = dync__onnx_whole_run(r, &twin);
+    if (got) (void)dync__onnx_whole_keep(r, c->out[0], got);
 }

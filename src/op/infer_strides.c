@@ -68,6 +68,12 @@ static int dync__infer_should_swap(int n, int64_t stride[][DYNC_MAX_DIMS], const
     for (int k = 0; k < n; k++) {
         int64_t sa = stride[k][a], sb = stride[k][b];
         if (sa == 0 || sb == 0) continue;
+        if (dync__sz_by_data(sa) || dync__sz_by_data(sb)) {
+            /* whichever order is taken, it is right: no guard */
+            sa = dync__sz_hint(sa), sb = dync__sz_hint(sb);
+            if (sa != sb) return sa < sb ? -1 : 1;
+            continue;
+        }
         if (!dync__sz_eq(sa, sb)) return dync__sz_lt(sa, sb) ? -1 : 1;
         if (dync__sz_lt(shape[b], shape[a])) return 1;
     }

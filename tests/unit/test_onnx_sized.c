@@ -352,4 +352,34 @@ TEST(a_value_that_decides)
     dync__arena_free(&a);
 }
 
+/* A graph for each value of the pads, for all sizes of x. */
+TEST(sizes_that_an_input_decides)
+{
+    static const char *const params[2] = {"n", NULL};
+    static const int64_t pads[2][4] = {{1, 0, 2, 1}, {0, 2, 1, 0}};
+    dync__arena a = {0};
+    dync__onnx_model *m = begin(&a, 17);
+    port(&a, m->graph, true, "x", 2, (const int64_t[]){0, 2}, params);
+    port(&a, m->graph, true, "pads", 1, (const int64_t[]){4}, NULL);
+    m->graph->input.at[1]->type->tensor_type->elem_type = DYNC__ONNX_INT64;
+    PUT(&a, m->graph, "Pad", "y", "x", "pads");
+    port(&a, m->graph, false, "y", 0, NULL, NULL);
+    dync__program *p = load(m);
+    REQUIRE(p != NULL);
+    work before = work_now();
+    for (int i = 0; i < 16; i++) DYNC_SCOPE {
+        const int64_t *by = pads[i % 2];
+        dync_tensor *x = dync_randn(dync_shape(2 + i, 2)),
+                    *want = dync_pad(x, dync_shape(by[1], by[3], by[0], by[2]), 0);
+        dync_value in[2] = {dync_v_tensor(x),
+                            dync_v_tensor(dync_from(by, dync_shape(4), .dtype = DYNC_I64))};
+        dync_value out = dync__program_run(p, 2, in);
+        REQUIRE(out.kind == DYNC_KIND_LIST);
+        EXPECT(dync_equal(dync_as_tensor(dync_at(out, 0)), want));
+    }
+    expect_no_capture(before);
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
 TEST_MAIN
