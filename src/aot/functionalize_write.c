@@ -6,10 +6,21 @@
 DYNC__COLD
 
 /* ---- writes ---------------------------------------------------------------------------------- */
-/* self has the value of node from now on. */
-static dync_status dync__functional_write(dync__functional *f, dync__tensor *self, dync__node *old,
-                                          dync__node *node)
+/* Is what is written differentiated? Then all that shares the memory is from now on, of an empty
+ * part, too. */
+static bool dync__functional_with_grad(const dync__opcall *c)
 {
+    for (int i = 1; i < c->nargs; i++)
+        if (c->args[i].kind == DYNC__A_TENSOR && dync__tensor_requires_grad(c->args[i].as.t))
+            return true;
+    return false;
+}
+
+/* c->args[0] has the value of node from now on. */
+static dync_status dync__functional_write(dync__functional *f, const dync__opcall *c,
+                                          dync__node *old, dync__node *node)
+{
+    dync__tensor *self = c->args[0].as.t;
     dync__fstore *s = dync__functional_store(f, self, old);
     if (!s) return DYNC_ERR_MEMORY;
     bool whole = dync__layout_same(&self->lay, &s->lay);
@@ -27,7 +38,7 @@ static dync_status dync__functional_write(dync__functional *f, dync__tensor *sel
                              dync__arg_dims(rel.ndim, rel.shape),
                              dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
         if (!dync__layout_is_dense(&s->lay)) {
-            if (self->numel == 0) return DYNC_OK; /* nothing is written */
+            if (self->numel == 0 && !dync__functional_with_grad(c)) return DYNC_OK;
             f->strided_write = true;
             return dync__functional_refuse(f, "a part of a strided input is written in place");
         }
@@ -122,7 +133,7 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     if (status == DYNC_OK) status = dync__functional_fit(f, self, &r);
     dync__node *value = status == DYNC_OK ? dync__functional_node(f, r) : NULL;
     if (status == DYNC_OK)
-        status = value ? dync__functional_write(f, self, old, value) : DYNC_ERR_MEMORY;
+        status = value ? dync__functional_write(f, c, old, value) : DYNC_ERR_MEMORY;
     dync__unref(r);
     if (status != DYNC_OK) return status;
     self->storage->version++;

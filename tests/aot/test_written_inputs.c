@@ -325,4 +325,29 @@ TEST(random_programs_with_dead_values)
     }
     EXPECT(allowed > 10 && allowed < 60);
 }
+
+/* An empty part of an input with gaps takes a value that is differentiated: nothing changes but
+ * what the input is. */
+static dync_tensor *into_nothing(dync_tensor *x, dync_tensor *y)
+{
+    dync_add_(dync_slice(x, 0, 3, 3, 1), y);
+    return dync_mul(x, 2);
+}
+TEST(empty_parts_are_differentiated_too)
+{
+    dync_compiled *how[] = {NULL, dync_compile(into_nothing, .fullgraph = true),
+                            dync_compile(into_nothing, .backend = "aot_eager")};
+    for (int k = 0; k < 3; k++)
+        for (int grad = 0; grad < 2; grad++)
+            for (int wide = 4; wide <= 8; wide += 4) {
+                dync_tensor *x = dync_slice(dync_ones(dync_shape(3, wide)), 1, 0, 4, 1),
+                            *y = dync_zeros(dync_shape(0, 4), .requires_grad = grad),
+                            *z = how[k] ? dync_call(how[k], x, y) : into_nothing(x, y);
+                EXPECT(dync_requires_grad(x) == grad && dync_requires_grad(z) == grad);
+                EXPECT(dync_equal(z, dync_full(dync_shape(3, 4), 2.0)));
+                if (grad) EXPECT_OK(dync_backward(dync_sum(z, DYNC_ALL, false)));
+                EXPECT(!grad || dync_numel(dync_grad(y)) == 0);
+            }
+    dync_compiled_free(how[1]), dync_compiled_free(how[2]);
+}
 TEST_MAIN

@@ -231,6 +231,8 @@ class Tolerance:
         return None if certain is None else times * relative + extra, certain
 
     def measure(self, b, part, i):
+        if not self.others():           # PyTorch takes it in this dtype alone
+            return 0, 0, None
         w = getattr(self.want, part)
         w = w[i].value if w and w[i] else b
         certain, spread = torch.ones(w.shape, dtype=torch.bool), torch.zeros(w.shape, dtype=torch.float64)
