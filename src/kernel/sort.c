@@ -68,9 +68,25 @@ static uint64_t dync__sort_key_f64(uint64_t x) { return dync__sort_float_key(x, 
 static uint64_t dync__sort_key_int(int64_t x) { return (uint64_t)x ^ (uint64_t)1 << 63; }
 static uint64_t dync__sort_key_bool(uint8_t x) { return x != 0; }
 
-/* The keys of a line whose elements lie step apart, and their range. */
+/* A line that is put in order, by one thread or by as many as o->threads. */
+typedef struct dync__sort_line {
+    const dync__sorting *s;
+    const char *x;  /* its first element */
+    int64_t first;  /* of the results: where its first one goes */
+    dync__order *o; /* o->b: the range of each part's keys */
+} dync__sort_line;
+
+static void dync__sort_by(void (*fn)(void *user, int part, int parts), dync__sort_line *line)
+{
+    if (line->o->threads > 1)
+        dync__pool_run(fn, line, line->o->threads);
+    else
+        fn(line, 0, 1);
+}
+
+/* The keys of a part of a line whose elements lie step apart, and their range. */
 #define DYNC__SORT_KEYS(type, to_key)                           \
-    for (int64_t i = 0; i < n; i++) {                           \
+    for (int64_t i = n * part / parts; i < end; i++) {          \
         type v;                                                 \
         memcpy(&v, x + i * step * (int64_t)sizeof v, sizeof v); \
         uint64_t key = to_key(v) ^ flip;                        \
@@ -79,9 +95,13 @@ static uint64_t dync__sort_key_bool(uint8_t x) { return x != 0; }
         most = DYNC__MAX(most, key);                            \
     }                                                           \
     break
-static void dync__sort_keys(const dync__sorting *s, const char *x, dync__order *o)
+static void dync__sort_keys(void *user, int part, int parts)
 {
-    int64_t n = s->lines.length, step = s->lines.inner;
+    const dync__sort_line *line = user;
+    const dync__sorting *s = line->s;
+    const dync__order *o = line->o;
+    const char *x = line->x;
+    int64_t n = s->lines.length, end = n * (part + 1) / parts, step = s->lines.inner;
     uint64_t flip = s->descending ? UINT64_MAX : 0, least = UINT64_MAX, most = 0;
     switch (s->dtype) {
     case DYNC_F32: DYNC__SORT_KEYS(uint32_t, dync__sort_key_f32);
@@ -93,8 +113,8 @@ static void dync__sort_keys(const dync__sorting *s, const char *x, dync__order *
     case DYNC_U8: DYNC__SORT_KEYS(uint8_t, dync__sort_key_int);
     default: DYNC__SORT_KEYS(uint8_t, dync__sort_key_bool);
     }
-    o->least = least;
-    o->most = most;
+    o->b[2 * part] = least;
+    o->b[2 * part + 1] = most;
 }
 
 /* The first k of a few keys that were gathered, with the places they came from. */
@@ -173,38 +193,52 @@ static void dync__sort_few(const dync__sorting *s, const char *x, const dync__or
     }
 }
 
-/* The first k of the line in order, and their places. */
+/* A part of the first k in order, and their places. */
 #define DYNC__SORT_MOVE(type)                                                                      \
-    for (int64_t i = 0; i < s->k; i++)                                                             \
+    for (int64_t i = begin; i < end; i++)                                                          \
         memcpy(to + i * step * (int64_t)sizeof(type), x + place[i] * step * (int64_t)sizeof(type), \
                sizeof(type));                                                                      \
     break
-static void dync__sort_line(const dync__sorting *s, int64_t line, dync__order *o)
+static void dync__sort_move(void *user, int part, int parts)
 {
-    int64_t bytes = dync__dtype_info(s->dtype)->bytes, n = s->lines.length, k = s->k,
-            step = s->lines.inner;
-    const char *x = s->x + (line / step * n * step + line % step) * bytes;
-    int64_t first = line / step * k * step + line % step;
-    char *to = s->values + first * bytes;
-    const uint32_t *place = o->place;
-    if (dync__sort_is_few(s)) {
-        dync__sort_few(s, x, o);
-    } else {
-        dync__sort_keys(s, x, o);
-        dync__order_keys(o, n);
-    }
+    const dync__sort_line *line = user;
+    const dync__sorting *s = line->s;
+    int64_t bytes = dync__dtype_info(s->dtype)->bytes, step = s->lines.inner,
+            begin = s->k * part / parts, end = s->k * (part + 1) / parts;
+    const char *x = line->x;
+    char *to = s->values + line->first * bytes;
+    const uint32_t *place = line->o->place;
     switch (bytes) {
     case 8: DYNC__SORT_MOVE(uint64_t);
     case 4: DYNC__SORT_MOVE(uint32_t);
     case 2: DYNC__SORT_MOVE(uint16_t);
     default: DYNC__SORT_MOVE(uint8_t);
     }
-    for (int64_t i = 0; i < k; i++) s->index[first + i * step] = place[i];
+    for (int64_t i = begin; i < end; i++) s->index[line->first + i * step] = place[i];
 }
 
-static void dync__sort_part(void *user, int part, int n_parts)
+static void dync__sort_one(const dync__sorting *s, int64_t at, dync__order *o)
 {
-    dync__sorting *s = user;
+    int64_t n = s->lines.length, step = s->lines.inner;
+    dync__sort_line line = {s, s->x, at / step * s->k * step + at % step, o};
+    line.x += (at / step * n * step + at % step) * dync__dtype_info(s->dtype)->bytes;
+    if (dync__sort_is_few(s)) {
+        dync__sort_few(s, line.x, o);
+    } else {
+        dync__sort_by(dync__sort_keys, &line);
+        o->least = o->b[0], o->most = o->b[1];
+        for (int part = 1; part < o->threads; part++) {
+            o->least = DYNC__MIN(o->least, o->b[2 * part]);
+            o->most = DYNC__MAX(o->most, o->b[2 * part + 1]);
+        }
+        dync__order_keys(o, n);
+    }
+    dync__sort_by(dync__sort_move, &line);
+}
+
+/* Part of the lines, each by so many threads. */
+static void dync__sort_lines(dync__sorting *s, int part, int n_parts, int threads)
+{
     int64_t lines = s->lines.outer * s->lines.inner;
     size_t n = (size_t)(dync__sort_is_few(s) ? 2 * dync__sort_room(s->k) : s->lines.length),
            bytes = n * DYNC__SORT_BYTES; /* no more for few than for all */
@@ -213,12 +247,32 @@ static void dync__sort_part(void *user, int part, int n_parts)
         DYNC__ATOMIC_STORE(&s->failed, 1);
         return;
     }
-    dync__order order = {.key = words, .a = words + n, .b = words + 2 * n};
+    dync__order order = {.key = words, .a = words + n, .b = words + 2 * n, .threads = threads};
     order.place = (uint32_t *)(words + 3 * n);
     order.before = order.place + n;
     for (int64_t i = lines * part / n_parts; i < lines * (part + 1) / n_parts; i++)
-        dync__sort_line(s, i, &order);
+        dync__sort_one(s, i, &order);
     dync__free_data(words, bytes);
+}
+
+static void dync__sort_part(void *user, int part, int n_parts)
+{
+    dync__sort_lines(user, part, n_parts, 1);
+}
+
+/* As many lines as threads or more: some for each of them. Fewer: one after another, each by all,
+ * where they are long. */
+static void dync__sort_all(dync__sorting *s, int64_t elements)
+{
+    int threads = dync__pool_threads();
+    int64_t lines = s->lines.outer * s->lines.inner,
+            shared = dync__sort_is_few(s) ? 1 : s->lines.length / DYNC__SORT_SLICE;
+    if (threads == 1 || elements <= DYNC__SORT_PARALLEL)
+        dync__sort_lines(s, 0, 1, 1);
+    else if (lines < threads && shared > 1)
+        dync__sort_lines(s, 0, 1, (int)DYNC__MIN(threads, shared));
+    else
+        dync__pool_run(dync__sort_part, s, (int)DYNC__MIN(threads, lines));
 }
 
 DYNC__RARE DYNC__FN dync_status dync__k_sort_prepare(dync__kcall *c)
@@ -262,13 +316,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_sort(const dync__kcall *c, void *const *
     s.values = values.data;
     s.index = index.data;
     if (status == DYNC_OK) {
-        int threads = dync__pool_threads();
-        bool many = s.lines.outer * s.lines.inner >= threads &&
-                    dync__operand_numel(&op[0]) > DYNC__SORT_PARALLEL;
-        if (threads > 1 && many)
-            dync__pool_run(dync__sort_part, &s, threads);
-        else
-            dync__sort_part(&s, 0, 1);
+        dync__sort_all(&s, dync__operand_numel(&op[0]));
         if (s.failed) status = dync__fail_memory(0);
     }
     if (status == DYNC_OK) {

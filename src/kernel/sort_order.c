@@ -146,17 +146,131 @@ static uint64_t *dync__order_words(uint64_t *a, uint64_t *b, int64_t n, int bits
                                  : dync__order_dealt_wide(a, b, n, bits, place);
 }
 
+/* ---- a line by one thread or by several ------------------------------------------------------- */
+
+#if defined(DYNC_NO_THREADS)
+#define DYNC__DEAL_THREADS(o) 1
+#else
+#define DYNC__DEAL_THREADS(o) (o)->threads
+#endif
+enum { DYNC__DEAL_BITS = 11, DYNC__DEAL_LAST = (1 << DYNC__DEAL_BITS) - 1 };
+
+/* Each part has a slice of what is read, and 2^11 counts of its own. */
+typedef struct dync__dealing {
+    const dync__order *o;
+    const uint32_t *from; /* NULL, or the order by the keys' lower halves: then by the upper ones */
+    uint32_t *to;         /* places, out */
+    const uint64_t *a;    /* words, read */
+    uint64_t *b;
+    uint32_t *count;
+    int64_t n;
+    int shift;
+} dync__dealing;
+
+#define DYNC__DEAL_SLICE(i) \
+    for (int64_t i = d->n * part / parts, end_ = d->n * (part + 1) / parts; i < end_; i++)
+
+static void dync__deal_words(void *user, int part, int parts)
+{
+    const dync__dealing *d = user;
+    const uint64_t *key = d->o->key;
+    const uint32_t *from = d->from;
+    uint64_t least = d->o->least, *to = d->o->a;
+    if (from) {
+        DYNC__DEAL_SLICE(i) to[i] = (key[from[i]] - least) >> 32 << 32 | (uint32_t)i;
+    } else {
+        DYNC__DEAL_SLICE(i) to[i] = (key[i] - least) << 32 | (uint32_t)i;
+    }
+}
+
+static void dync__deal_count(void *user, int part, int parts)
+{
+    const dync__dealing *d = user;
+    const uint64_t *a = d->a;
+    uint32_t *count = d->count + ((int64_t)part << DYNC__DEAL_BITS);
+    int shift = d->shift;
+    memset(count, 0, sizeof *count << DYNC__DEAL_BITS);
+    DYNC__DEAL_SLICE(i) count[a[i] >> shift & DYNC__DEAL_LAST]++;
+}
+
+static void dync__deal_out(void *user, int part, int parts)
+{
+    const dync__dealing *d = user;
+    const uint64_t *a = d->a;
+    uint64_t *b = d->b;
+    uint32_t *at = d->count + ((int64_t)part << DYNC__DEAL_BITS);
+    int shift = d->shift;
+    DYNC__DEAL_SLICE(i) b[at[a[i] >> shift & DYNC__DEAL_LAST]++] = a[i];
+}
+
+static void dync__deal_places(void *user, int part, int parts)
+{
+    const dync__dealing *d = user;
+    const uint64_t *a = d->a;
+    const uint32_t *from = d->from;
+    uint32_t *to = d->to;
+    if (from) {
+        DYNC__DEAL_SLICE(i) to[i] = from[(uint32_t)a[i]];
+    } else {
+        DYNC__DEAL_SLICE(i) to[i] = (uint32_t)a[i];
+    }
+}
+
+static void dync__deal_run(void (*fn)(void *user, int part, int parts), dync__dealing *d)
+{
+    if (DYNC__DEAL_THREADS(d->o) > 1)
+        dync__pool_run(fn, d, DYNC__DEAL_THREADS(d->o));
+    else
+        fn(d, 0, 1);
+}
+
+/* Counts become the places where the words of a digit and part go; false where all have one digit
+ * alike. */
+static bool dync__deal_starts(const dync__dealing *d)
+{
+    int64_t alike = 0;
+    uint32_t start = 0, first = d->a[0] >> d->shift & DYNC__DEAL_LAST;
+    for (int part = 0; part < DYNC__DEAL_THREADS(d->o); part++)
+        alike += d->count[((uint32_t)part << DYNC__DEAL_BITS) + first];
+    if (alike == d->n) return false;
+    for (uint32_t digit = 0; digit <= DYNC__DEAL_LAST; digit++)
+        for (int part = 0; part < DYNC__DEAL_THREADS(d->o); part++) {
+            uint32_t *at = d->count + ((uint32_t)part << DYNC__DEAL_BITS) + digit, here = *at;
+            *at = start;
+            start += here;
+        }
+    return true;
+}
+
+/* As dync__order_dealt_wide, by several threads. */
+static const uint64_t *dync__order_shared(dync__dealing *d, int bits)
+{
+    d->b = d->o->b;
+    for (int digit = 0; digit < bits; digit += DYNC__DEAL_BITS) {
+        d->shift = 32 + digit;
+        dync__deal_run(dync__deal_count, d);
+        if (!dync__deal_starts(d)) continue;
+        dync__deal_run(dync__deal_out, d);
+        const uint64_t *dealt = d->b;
+        d->b = d->a == d->o->a ? d->o->a : d->o->b;
+        d->a = dealt;
+    }
+    return d->a;
+}
+
 /* place[] of n keys, n < 2^32. */
 DYNC__FN void dync__order_keys(const dync__order *o, int64_t n)
 {
     int bits = DYNC__BIT_LENGTH(o->most - o->least);
-    uint32_t *place = bits > 32 ? o->before : o->place;
-    for (int64_t i = 0; i < n; i++) o->a[i] = (o->key[i] - o->least) << 32 | (uint32_t)i;
-    const uint64_t *sorted = dync__order_words(o->a, o->b, n, DYNC__MIN(bits, 32), o->place);
-    for (int64_t i = 0; i < n; i++) place[i] = (uint32_t)sorted[i];
-    if (bits <= 32) return;
-    for (int64_t i = 0; i < n; i++)
-        o->a[i] = (o->key[place[i]] - o->least) >> 32 << 32 | (uint32_t)i;
-    sorted = dync__order_words(o->a, o->b, n, bits - 32, o->place);
-    for (int64_t i = 0; i < n; i++) o->place[i] = place[(uint32_t)sorted[i]];
+    dync__dealing d = {.o = o, .n = n, .count = o->place};
+    for (int done = 0; done == 0 || done < bits; done += 32) {
+        int now = DYNC__MIN(bits - done, 32);
+        d.from = done ? o->before : NULL;
+        d.to = done || bits <= 32 ? o->place : o->before;
+        dync__deal_run(dync__deal_words, &d);
+        d.a = o->a;
+        d.a = DYNC__DEAL_THREADS(o) > 1 ? dync__order_shared(&d, now)
+                                        : dync__order_words(o->a, o->b, n, now, o->place);
+        dync__deal_run(dync__deal_places, &d);
+    }
 }

@@ -9,9 +9,10 @@ typedef struct dync__order {
     uint32_t *place;  /* n, out: where the smallest key was, the next, ... */
     uint32_t *before; /* room for n: the order by lower halves */
     uint64_t least, most;
+    int threads; /* 0 or 1, or as many share the work, each at least 2^11 keys */
 } dync__order;
 
-/* place[] of n keys, n < 2^32. */
+/* place[] of n keys, n < 2^32. The same for any number of threads. */
 DYNC__FN void dync__order_keys(const dync__order *o, int64_t n);
 
 #endif

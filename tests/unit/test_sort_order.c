@@ -8,7 +8,7 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-enum { MOST = 8000 };
+enum { MOST = 8000, ROOM = 5 * DYNC__SORT_SLICE };
 
 /* Lengths around where another way of sorting begins. */
 static int64_t random_length(void)
@@ -38,14 +38,18 @@ TEST(keys_of_every_spread)
 {
     static uint64_t words[3 * MOST + 6];
     static uint32_t places[2 * MOST + 4];
-    dync__order o = {words, words + MOST + 2, words + 2 * MOST + 4, places, places + MOST + 2, 0,
-                     0};
+    dync__order o = {.key = words, .a = words + MOST + 2, .b = words + 2 * MOST + 4};
+    o.place = places, o.before = places + MOST + 2;
+    int shared = 0;
+    dync__pool_set_threads(3);
     for (int t = 0; t < test_count(400); t++) {
         int64_t n = random_length();
         int spread = t % 8;
         static bool seen[MOST + 2];
         memset(seen, 0, sizeof seen);
         o.least = UINT64_MAX, o.most = 0;
+        o.threads = test_random_int(0, (int)DYNC__MIN(n >> 11, 3)); /* 2^11 keys for each */
+        shared += o.threads > 1;
         for (int64_t i = 0; i < n; i++) {
             o.key[i] = random_key(spread);
             o.least = DYNC__MIN(o.least, o.key[i]);
@@ -59,6 +63,8 @@ TEST(keys_of_every_spread)
             REQUIRE(!i || o.key[before] < o.key[at] || (o.key[before] == o.key[at] && before < at));
         }
     }
+    dync__pool_set_threads(0);
+    EXPECT(test_met(shared, 20));
 }
 
 /* ---- through the operators ------------------------------------------------------------------- */
@@ -102,8 +108,8 @@ typedef struct sorted_line {
 
 static bool line_is_sorted(const sorted_line *s)
 {
-    static char x[8 * (MOST + 2)];
-    static bool seen[MOST + 2];
+    static char x[8 * ROOM];
+    static bool seen[ROOM];
     size_t bytes = (size_t)dync__dtype_info(s->dtype)->bytes;
     int64_t last = -1;
     memset(seen, 0, sizeof seen);
@@ -124,34 +130,47 @@ static bool line_is_sorted(const sorted_line *s)
     return true;
 }
 
+/* Lines so long, of the dtype, sorted or their first k; returns whether few of many were asked. */
+static bool random_lines(int dtype, int64_t n)
+{
+    int spread = test_random_int(0, 2);
+    bool down = test_random_int(0, 1), top = test_random_int(0, 1);
+    int64_t outer = test_random_int(1, 2), bytes = dync__dtype_info(dtype)->bytes,
+            inner = test_random_int(0, 2) ? 1 : test_random_int(2, 3),
+            k = top ? test_random_int(1, (int)(test_random_int(0, 1) ? n : n / 8 + 1)) : n;
+    dync_tensor *x = dync_empty(dync_shape(outer, n, inner), .dtype = (dync_dtype)dtype);
+    char *data = dync_data(x);
+    bool rising = test_random_int(0, 4) == 0; /* each comes before, or after, all so far */
+    for (int64_t i = 0; i < outer * n * inner; i++)
+        dync__store_f64(data + i * bytes, dtype,
+                        rising ? (double)(i / inner % n / 12) : random_element(dtype, spread));
+    dync_value both = top ? dync_topk(x, k, 1, down, true) : dync_sort(x, 1, down);
+    sorted_line s = {.x = data, .n = n, .k = k, .inner = inner, .dtype = dtype, .down = down};
+    s.values = dync_data(dync_as_tensor(dync_at(both, 0)));
+    s.index = dync_data(dync_as_tensor(dync_at(both, 1)));
+    for (s.outer_at = 0; s.outer_at < outer; s.outer_at++)
+        for (s.inner_at = 0; s.inner_at < inner; s.inner_at++)
+            if (!EXPECT(line_is_sorted(&s)))
+                fprintf(stderr, "%s [%d, %d, %d], k %d%s\n", dync__dtype_info(dtype)->name,
+                        (int)outer, (int)n, (int)inner, (int)k, down ? ", descending" : "");
+    return k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG;
+}
+
 TEST(lines_of_every_dtype)
 {
     int few = 0;
-    for (int t = 0; t < test_count(300); t++) DYNC_SCOPE {
-        int dtype = dtypes[t % 10], spread = test_random_int(0, 2);
-        bool down = test_random_int(0, 1), top = test_random_int(0, 1);
-        int64_t outer = test_random_int(1, 2),
-                inner = test_random_int(0, 2) ? 1 : test_random_int(2, 3), n = random_length(),
-                k = top ? test_random_int(1, (int)(test_random_int(0, 1) ? n : n / 8 + 1)) : n;
-        dync_tensor *x = dync_empty(dync_shape(outer, n, inner), .dtype = (dync_dtype)dtype);
-        int64_t bytes = dync__dtype_info(dtype)->bytes;
-        char *data = dync_data(x);
-        bool rising = test_random_int(0, 4) == 0; /* each comes before, or after, all so far */
-        for (int64_t i = 0; i < outer * n * inner; i++)
-            dync__store_f64(data + i * bytes, dtype,
-                            rising ? (double)(i / inner % n / 12) : random_element(dtype, spread));
-        dync_value both = top ? dync_topk(x, k, 1, down, true) : dync_sort(x, 1, down);
-        sorted_line s = {.x = data, .n = n, .k = k, .inner = inner, .dtype = dtype, .down = down};
-        s.values = dync_data(dync_as_tensor(dync_at(both, 0)));
-        s.index = dync_data(dync_as_tensor(dync_at(both, 1)));
-        few += k <= n / DYNC__SORT_FEW && n >= DYNC__SORT_LONG;
-        for (s.outer_at = 0; s.outer_at < outer; s.outer_at++)
-            for (s.inner_at = 0; s.inner_at < inner; s.inner_at++)
-                if (!EXPECT(line_is_sorted(&s)))
-                    fprintf(stderr, "case %d: %s [%d, %d, %d], k %d%s\n", t,
-                            dync__dtype_info(dtype)->name, (int)outer, (int)n, (int)inner, (int)k,
-                            down ? ", descending" : "");
-    }
+    for (int t = 0; t < test_count(300); t++) DYNC_SCOPE
+        few += random_lines(dtypes[t % 10], random_length());
     EXPECT(test_met(few, 20));
+}
+
+/* Fewer lines than threads, each long enough to be shared. */
+TEST(long_lines_by_several_threads)
+{
+    for (int t = 0; t < test_count(20); t++) DYNC_SCOPE {
+        dync__pool_set_threads(test_random_int(2, 7));
+        random_lines(dtypes[t % 10], test_random_int(2 * DYNC__SORT_SLICE - 2, ROOM));
+    }
+    dync__pool_set_threads(0);
 }
 TEST_MAIN
