@@ -14993,9 +14993,10 @@ static bool dync__cuda_variant_of(dync__cuda_code *c, dync__cuda_part *part)
     if (!f->made) return false;
     dync__error_guard_begin(&guard);
     bool ok = dync__cuda_form_of(c, part, DYNC__CUDA_VARIANT) != NULL;
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     if (!ok)
-        dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s", error.message);
+        dync__log(DYNC__LOG_perf, "cuda: a variant for this device is left out: %s",
+                  error->message);
     return ok;
 }
 

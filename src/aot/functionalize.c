@@ -251,25 +251,12 @@ static bool dync__functional_beyond(const dync__functional *f, const dync__opcal
            dync__layout_span(&view->lay) > dync__layout_span(&s->lay);
 }
 
-/* Outputs of a recorded call: fakes with nodes. What is made before it fails stays in c->out. */
-static dync_status dync__functional_outputs(dync__functional *f, dync__opcall *c)
+/* The node of a call whose outputs are fakes already. */
+static DYNC__NOINLINE dync__node *dync__functional_answered(dync__functional *f,
+                                                            const dync__opcall *c, dync__arg *args)
 {
-    dync__arg args[DYNC__MAX_ARGS];
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
-    if (c->row->flags & DYNC__OP_RANDOM) f->into->random = true;
-    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM))
-        return dync__functional_refuse(f, "manual_seed between random "
-                                          "numbers");
-    DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
-    if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node))
-        return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__op_fake(c));
-    if (c->row->cls == DYNC__VIEW && dync__functional_beyond(f, c)) {
-        dync__unref(c->out[0]);
-        c->out[0] = NULL;
-        return dync__functional_refuse(f, "as_strided of an input, beyond its elements");
-    }
     for (int i = 0; i < c->nout; i++)
         if (c->out[i])
             info[i] = (dync__info){.dtype = c->out[i]->dtype,
@@ -287,9 +274,27 @@ static dync_status dync__functional_outputs(dync__functional *f, dync__opcall *c
      * now */
     const dync__fstore *s = c->row->flags & DYNC__OP_STRIDED ? c->args[0].as.t->storage->trace
                                                              : NULL;
-    dync__node *n = s && s->generation > 0
-                        ? dync__functional_view(f, s, c->out[0])
-                        : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
+    return s && s->generation > 0 ? dync__functional_view(f, s, c->out[0])
+                                  : dync__functional_emit(f, c->op, c->nargs, args, info, c->nout);
+}
+
+/* Outputs of a recorded call: fakes with nodes. What is made before it fails stays in c->out. */
+static dync_status dync__functional_outputs(dync__functional *f, dync__opcall *c)
+{
+    dync__arg args[DYNC__MAX_ARGS];
+    if (c->row->flags & DYNC__OP_RANDOM) f->into->random = true;
+    if (f->into->seeds_after && (c->row->flags & DYNC__OP_RANDOM))
+        return dync__functional_refuse(f, "manual_seed between random numbers");
+    DYNC__TRY(dync__functional_args(f, c->nargs, c->args, args));
+    if (c->row->cls == DYNC__VIEW && !dync__functional_store(f, c->args[0].as.t, args[0].as.node))
+        return DYNC_ERR_MEMORY;
+    DYNC__TRY(dync__op_fake(c));
+    if (c->row->cls == DYNC__VIEW && dync__functional_beyond(f, c)) {
+        dync__unref(c->out[0]);
+        c->out[0] = NULL;
+        return dync__functional_refuse(f, "as_strided of an input, beyond its elements");
+    }
+    dync__node *n = dync__functional_answered(f, c, args);
     if (!n) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->nout; i++) {
         if (!c->out[i]) continue;

@@ -122,12 +122,12 @@ static dync_status dync__joint_once(dync__joint *j, dync__graph *g, dync__graph 
     j->writes = dync__graph_writes_inputs(g);
     dync_status status = dync__joint_traced(j, g);
     dync_scope_end(&scope);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
     if (j->f.status == DYNC_ERR_UNSUPPORTED) return DYNC_ERR_UNSUPPORTED;
-    if (status == DYNC_OK || (status == DYNC_ERR_MEMORY && inner.status == DYNC_OK)) return status;
-    if (inner.status == DYNC_OK) return dync__fail(status, "the joint trace of a graph failed");
-    dync__error_raise(&inner);
-    return inner.status;
+    if (status == DYNC_OK || (status == DYNC_ERR_MEMORY && inner->status == DYNC_OK)) return status;
+    if (inner->status == DYNC_OK) return dync__fail(status, "the joint trace of a graph failed");
+    dync__error_raise(inner);
+    return inner->status;
 }
 
 static void dync__joint_log(const dync__graph *joint)

@@ -20,14 +20,14 @@ static dync_status dync__joint_walk(dync__joint *j, int n, dync__tensor *const *
     dync_status status = dync__tape_gradients(n, out, j->how->no_tangents ? NULL : tangent, n_wrt,
                                               wrt, grad, true, false, true);
     dync__grad_off(grad_off);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (status == inner.status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
+    if (status == inner->status && (status == DYNC_ERR_AUTOGRAD || status == DYNC_ERR_VALUE)) {
         dync__strfree(j->into->backward_error);
-        j->into->backward_error = dync__strdup(inner.message);
+        j->into->backward_error = dync__strdup(inner->message);
         j->into->backward_status = status;
         return j->into->backward_error ? DYNC_ERR_AUTOGRAD : DYNC_ERR_MEMORY;
     }
-    if (status != DYNC_OK && inner.status != DYNC_OK) dync__error_raise(&inner);
+    if (status != DYNC_OK && inner->status != DYNC_OK) dync__error_raise(inner);
     return status;
 }
 

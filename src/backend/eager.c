@@ -37,11 +37,11 @@ static dync_value dync__eager_noexcept_run(void *state, const dync_value *args, 
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_value r = dync__graph_run(state, args, nargs);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (inner.status == DYNC_OK) return r;
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
+    if (inner->status == DYNC_OK) return r;
     dync__fail_class(DYNC_ERR_RUNTIME, "TorchDynamoException",
                      "Unexpected exception when running generated GraphModule: %s: %s",
-                     inner.class_name, inner.message);
+                     inner->class_name, inner->message);
     return DYNC_NONE;
 }
 

@@ -163,14 +163,15 @@ DYNC__FN void dync__error_guard_begin(dync__error_guard *g)
     dync__tls.quiet = true;
 }
 
-DYNC__RARE DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *g)
+DYNC__RARE DYNC__FN dync__error_slot *dync__error_guard_end(dync__error_guard *g)
 {
     dync__error_slot inner = dync__tls.error;
     dync__tls.error = g->outer;
     /* what was guarded did not happen, unless it is raised again */
     dync__tls.error_count = g->errors_before;
     dync__tls.quiet = g->quiet_before;
-    return inner;
+    g->outer = inner;
+    return &g->outer;
 }
 
 DYNC__RARE DYNC__FN void dync__error_raise(const dync__error_slot *e)

@@ -90,8 +90,8 @@ DYNC__RARE static void dync__passes_ask(void)
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         if (dync__passes_parse(names, &off) != DYNC_OK) memset(&off, 0, sizeof off);
-        dync__error_slot fault = dync__error_guard_end(&guard);
-        if (fault.status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault.message);
+        const dync__error_slot *fault = dync__error_guard_end(&guard);
+        if (fault->status != DYNC_OK) dync__warn("DYNC_DISABLE: %s", fault->message);
     }
     dync__passes_store(&off);
 }
@@ -148,12 +148,12 @@ static dync_status dync__check_now(int pass, const dync__ir_kind *kind, void *ir
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_status status = kind->check(ir);
-    dync__error_slot fault = dync__error_guard_end(&guard);
+    const dync__error_slot *fault = dync__error_guard_end(&guard);
     if (status == DYNC_OK) return DYNC_OK;
     if (status == DYNC_ERR_MEMORY) return dync__fail_memory(0);
-    dync__check_print(pass, kind, ir, fault.message);
+    dync__check_print(pass, kind, ir, fault->message);
     (void)dync__fail(DYNC_ERR_INTERNAL, "check_ir: the %s after the pass %s: %s", kind->name,
-                     dync__pass_name(pass), fault.message);
+                     dync__pass_name(pass), fault->message);
     DYNC__ASSERT(!dync__check_asserts());
     return DYNC_ERR_INTERNAL;
 }

@@ -143,8 +143,8 @@ typedef struct dync__error_guard {
     bool quiet_before;
 } dync__error_guard;
 DYNC__FN void dync__error_guard_begin(dync__error_guard *);
-/* the inner error; status DYNC_OK if none */
-DYNC__FN dync__error_slot dync__error_guard_end(dync__error_guard *);
+/* The inner error, kept in the guard; status DYNC_OK if none. */
+DYNC__FN dync__error_slot *dync__error_guard_end(dync__error_guard *);
 /* record a saved error as this thread's own */
 DYNC__FN void dync__error_raise(const dync__error_slot *);
 /* A count of errors recorded so far by this thread: compare before and after to learn whether user

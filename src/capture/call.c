@@ -173,13 +173,13 @@ DYNC__OFTEN static dync_status dync__trace_attempt(dync__tracer *t, dync__cache_
     t->life.guarded = true;
     dync_status status = dync__trace_once(t, e, out);
     t->life.guarded = false;
-    dync__error_slot inner = dync__error_guard_end(&t->life.guard);
+    const dync__error_slot *inner = dync__error_guard_end(&t->life.guard);
     t->tape.restart |= t->tape.on && status != DYNC_OK && status != DYNC_ERR_MEMORY &&
                        t->symbols.sizes->violated < 0;
     if (t->tape.restart)
         dync__tls.error_count = errors;
     else
-        dync__error_raise(&inner);
+        dync__error_raise(inner);
     return status;
 }
 

@@ -129,7 +129,7 @@ DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dyn
     dync__tls.double_backward = twice;
     dync__handler_swap(stack);
     dync__bottom_swap(bottom);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK && !out->run) {
         return dync__fail(DYNC_ERR_BACKEND,
                           "backend='%s' raised:\nTypeError: compile returned "
@@ -137,15 +137,15 @@ DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dyn
                           f->backend.name ? f->backend.name : "?");
     }
     if (status == DYNC_OK) return DYNC_OK;
-    if (status == DYNC_ERR_MEMORY && inner.status == DYNC_OK) return dync__fail_memory(0);
-    if (inner.status == DYNC_ERR_MEMORY || inner.status == DYNC_ERR_DATA_PTR) {
-        dync__error_raise(&inner);
-        return inner.status;
+    if (status == DYNC_ERR_MEMORY && inner->status == DYNC_OK) return dync__fail_memory(0);
+    if (inner->status == DYNC_ERR_MEMORY || inner->status == DYNC_ERR_DATA_PTR) {
+        dync__error_raise(inner);
+        return inner->status;
     }
     return dync__fail(DYNC_ERR_BACKEND, "backend='%s' raised:\n%s: %s",
                       f->backend.name ? f->backend.name : "?",
-                      inner.status != DYNC_OK ? inner.class_name : "RuntimeError",
-                      inner.status != DYNC_OK ? inner.message : dync__status_name(status));
+                      inner->status != DYNC_OK ? inner->class_name : "RuntimeError",
+                      inner->status != DYNC_OK ? inner->message : dync__status_name(status));
 }
 
 /* Graphs of segments end in a flat list of values. */

@@ -39,7 +39,7 @@ static void dync__verify_reference(dync__verify *v, const dync__callargs *call)
         args[i] = dync__value_map(call->args[i], dync__verify_arg, &walk);
     v->expected = dync__callee_invoke(&v->f->callee, call->nargs, args);
     dync__verify_run(false, NULL);
-    v->error = dync__error_guard_end(&guard);
+    v->error = *dync__error_guard_end(&guard);
     dync__verify_restore(v);
 }
 
@@ -113,7 +113,7 @@ static dync__verify *dync__verify_segment_begin(const dync__compiled *f, const d
     if (dync__graph_eval(s->graph, args, v->n, &arena, &out) == DYNC_OK)
         v->expected = dync__arg_to_value(&out);
     dync__verify_run(false, NULL);
-    v->error = dync__error_guard_end(&guard);
+    v->error = *dync__error_guard_end(&guard);
     dync__arena_free(&arena);
     dync__verify_restore(v);
     return v;

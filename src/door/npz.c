@@ -15,10 +15,10 @@ static dync__tensor *dync__npz_tensor(dync__blob *b, uint64_t at, uint64_t n, co
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__tensor *t = dync__npy_read(bytes, (size_t)n);
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     if (!t)
-        dync__fail(error.status, "npz, byte %llu: \"%.100s\": %.300s", (unsigned long long)at, name,
-                   error.message);
+        dync__fail(error->status, "npz, byte %llu: \"%.100s\": %.300s", (unsigned long long)at,
+                   name, error->message);
     return t;
 }
 

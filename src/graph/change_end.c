@@ -53,10 +53,10 @@ static dync_status dync__change_judge(dync__change *e)
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_status status = dync__change_check(e);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK) return DYNC_OK;
     if (status == DYNC_ERR_MEMORY) return dync__fail_memory(0);
-    const char *text = inner.status != DYNC_OK ? inner.message : dync__status_name(status);
+    const char *text = inner->status != DYNC_OK ? inner->message : dync__status_name(status);
     bool named = strncmp(text, e->who, strlen(e->who)) == 0;
     return dync__fail(status == DYNC_ERR_INTERNAL ? DYNC_ERR_VALUE : status, "%s%s%s%s%s",
                       named ? "" : e->who, named ? "" : ": ", e->op ? e->op : "", e->op ? ": " : "",

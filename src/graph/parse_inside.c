@@ -103,10 +103,10 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         ok = dync__graph_check(q.g) == DYNC_OK;
-        dync__error_slot inner = dync__error_guard_end(&guard);
+        const dync__error_slot *inner = dync__error_guard_end(&guard);
         if (!ok)
-            dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
-                       "graph text: %s", inner.message);
+            dync__fail(inner->status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
+                       "graph text: %s", inner->message);
     }
     dync__map_free(&q.nodes);
     for (int i = 0; i < q.inside.n; i++) dync__graph_unref(q.inside.at[i].graph);

@@ -223,10 +223,10 @@ static dync_status dync__accuracy_wide(dync__graph *g, int n, const dync_value *
     if (status == DYNC_OK) status = dync__run_once(h, NULL, n, wide, how, out);
     dync__graph_unref(h);
     dync__free(wide, bytes);
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     *have = status == DYNC_OK;
-    if (error.status != DYNC_ERR_MEMORY) return DYNC_OK;
-    dync__error_raise(&error);
+    if (error->status != DYNC_ERR_MEMORY) return DYNC_OK;
+    dync__error_raise(error);
     return DYNC_ERR_MEMORY;
 }
 
@@ -246,8 +246,8 @@ DYNC__FN dync_status dync__accuracy_check(dync__graph *g, const dync_callable *c
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         *ran = dync__run_once(g, code, n, inputs, how, &res) == DYNC_OK;
-        dync__error_slot error = dync__error_guard_end(&guard);
-        if (!*ran) dync__error_text(why, &error);
+        const dync__error_slot *error = dync__error_guard_end(&guard);
+        if (!*ran) dync__error_text(why, error);
     }
     if (status == DYNC_OK && *ran) *same = dync__accuracy_same(&ref, &res, have ? &f64 : NULL, why);
     dync__vec_free(&ref);

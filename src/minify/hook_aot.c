@@ -83,10 +83,10 @@ static dync_status dync__hook_aot_checked(dync__hook_aot *a, int n, const dync_v
         dync__error_guard guard;
         dync__error_guard_begin(&guard);
         status = a->inner.run(a->inner.state, n, in, n_out, out);
-        dync__error_slot error = dync__error_guard_end(&guard);
+        dync__error_slot *error = dync__error_guard_end(&guard);
         if (status != DYNC_OK)
-            dync__hook_failed(&error, a->level, &file, a->graph, n, values, &path, written);
-        dync__error_raise(&error);
+            dync__hook_failed(error, a->level, &file, a->graph, n, values, &path, written);
+        dync__error_raise(error);
     }
     dync__hook = outer;
     dync__str_free(&path);

@@ -36,8 +36,8 @@ static void dync__hook_checkpoint(const dync__repro_file *file, dync__graph *g, 
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__repro_checkpoint(file, g, n, inputs);
-    dync__error_slot error = dync__error_guard_end(&guard);
-    dync__hook_could_not("checkpoints", &error);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
+    dync__hook_could_not("checkpoints", error);
 }
 
 /* Levels 2 to 4: writes the program that shrinks the graph; path gets its place. false: it could
@@ -48,8 +48,8 @@ DYNC__FN bool dync__hook_launcher(const dync__repro_file *file, dync__graph *g, 
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_status status = dync__repro_launcher(file, g, n, inputs, path);
-    dync__error_slot error = dync__error_guard_end(&guard);
-    dync__hook_could_not(dync__str_get(path), &error);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
+    dync__hook_could_not(dync__str_get(path), error);
     return status == DYNC_OK;
 }
 

@@ -164,7 +164,7 @@ static void dync__trial_run(void *user, void *reply)
     }
     dync__graph_unref(copy);
     dync_scope_end(&scope);
-    v->error = dync__error_guard_end(&guard);
+    v->error = *dync__error_guard_end(&guard);
     if (v->kind == DYNC__RAISES && v->error.status == DYNC_OK) {
         v->error.status = DYNC_ERR_RUNTIME;
         dync__format(v->error.class_name, sizeof v->error.class_name, "RuntimeError");

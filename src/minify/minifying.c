@@ -22,9 +22,9 @@ static void dync__minifying_dump(void *user, dync__graph *g, int n, const dync_v
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync_status status = dync__repro_checkpoint(&m->file, g, n, inputs);
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     m->could_not = status != DYNC_OK;
-    if (m->could_not) dync__warn("Could not write the checkpoint: %s", error.message);
+    if (m->could_not) dync__warn("Could not write the checkpoint: %s", error->message);
 }
 
 /* Sets m->first, the verdict on the whole graph, then shrinks. g is not changed. Fails where the

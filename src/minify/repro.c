@@ -120,7 +120,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
     dync__error_guard_begin(&guard);
     dync_scope scope = dync_scope_begin();
     dync_status status = dync__repro_do(&c);
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     dync__graph_unref(c.graph);
     for (int i = 0; i < c.reader.storage.n; i++)
         dync__storage_unref(c.reader.storage.at[i].storage);
@@ -132,7 +132,7 @@ DYNC_API int dync_run_repro(int argc, char **argv, dync_repro repro)
     dync__hook_busy(busy);
     if (status == DYNC_OK) return 0;
     dync__str text = {0};
-    dync__error_text(&text, &error);
+    dync__error_text(&text, error);
     dync__minify_say("%s", dync__str_get(&text));
     dync__str_free(&text);
     return 1;

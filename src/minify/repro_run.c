@@ -12,10 +12,10 @@ static dync_status dync__repro_compile(dync__repro_case *c, dync__graph *g, dync
     dync__error_guard_begin(&guard);
     dync_status status = dync__judge_compile(c->backend, c->o->repro.options, g, c->reader.value.n,
                                              c->reader.value.at, code);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
     if (status == DYNC_OK) return DYNC_OK;
     dync__str_addf(&text, "backend='%s' raised:\n", c->o->repro.backend);
-    dync__error_text(&text, &inner);
+    dync__error_text(&text, inner);
     status = dync__fail(DYNC_ERR_BACKEND, "%s", dync__str_get(&text));
     dync__str_free(&text);
     return status;

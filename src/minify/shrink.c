@@ -206,7 +206,7 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
     dync__error_guard_begin(&guard);
     dync_status status =
         dync__shrink_graph(&how, &g, n, list ? list->items : one, &out.inputs, &out.queries);
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     if (status == DYNC_OK && (out.graph = dync__graph_handle(g)) != NULL &&
         dync__scope_defer(dync__minify_release, g))
         return out;
@@ -214,7 +214,7 @@ DYNC_API dync_minified dync_minify(dync_graph *graph, dync_value inputs,
     out.graph = NULL;
     out.inputs = DYNC_NONE;
     /* the predicate's own error says more than that it was false */
-    if (u.error.status != DYNC_OK) error = u.error;
-    dync__error_raise(&error);
+    if (u.error.status != DYNC_OK) error = &u.error;
+    dync__error_raise(error);
     return out;
 }

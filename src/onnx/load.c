@@ -340,10 +340,10 @@ DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *nam
     dync__graph *g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE, &learnt);
     if (!g && dync__onnx_has_fixed(l))
         g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE, &learnt);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
     dync_scope_end(&scope);
     if (!g)
-        dync__log(DYNC__LOG_perf, "ONNX model %s: no graph for a call: %s", name, inner.message);
+        dync__log(DYNC__LOG_perf, "ONNX model %s: no graph for a call: %s", name, inner->message);
     return g;
 }
 
@@ -372,21 +372,21 @@ DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *l, const char *name,
         g = sizes == DYNC__ONNX_TOLD
                 ? dync__onnx_trace(l, name)
                 : dync__onnx_trace_sized(l, name, (dync__onnx_equal)way, &learnt);
-        dync__error_slot inner = dync__error_guard_end(&guard);
+        const dync__error_slot *inner = dync__error_guard_end(&guard);
         dync_scope_end(&scope);
-        if (!g) dync__log(DYNC__LOG_perf, "ONNX model %s: no graph: %s", name, inner.message);
-        bool fails = sizes == DYNC__ONNX_TOLD ? inner.status != DYNC_ERR_DATA_PTR
-                                              : inner.status == DYNC_ERR_MEMORY;
+        if (!g) dync__log(DYNC__LOG_perf, "ONNX model %s: no graph: %s", name, inner->message);
+        bool fails = sizes == DYNC__ONNX_TOLD ? inner->status != DYNC_ERR_DATA_PTR
+                                              : inner->status == DYNC_ERR_MEMORY;
         if (!g && fails) {
-            dync__error_raise(&inner);
-            status = inner.status;
+            dync__error_raise(inner);
+            status = inner->status;
         }
-        if (!g && sizes == DYNC__ONNX_TOLD && inner.status == DYNC_ERR_DATA_PTR) {
+        if (!g && sizes == DYNC__ONNX_TOLD && inner->status == DYNC_ERR_DATA_PTR) {
             sizes = DYNC__ONNX_OPEN; /* with sizes that data decide there may be one */
             continue;
         }
         /* data decide, or other hints change nothing */
-        if (sizes == DYNC__ONNX_TOLD || inner.status == DYNC_ERR_DATA_PTR || fails) break;
+        if (sizes == DYNC__ONNX_TOLD || inner->status == DYNC_ERR_DATA_PTR || fails) break;
         learnt = learnt && trials < DYNC__ONNX_TRIALS;
         trials += learnt;
         way += !learnt;

@@ -59,13 +59,13 @@ static dync__onnx_value *dync__oi_room(int n)
 /* Ends a try: what went wrong is why there is no graph. */
 static dync_status dync__oi_tried(const dync__onnx_call *c, dync__error_guard *guard, bool worked)
 {
-    dync__error_slot inner = dync__error_guard_end(guard);
-    if (worked && inner.status == DYNC_OK) return DYNC_OK;
-    if (inner.status == DYNC_ERR_MEMORY) {
-        dync__error_raise(&inner);
-        return inner.status;
+    const dync__error_slot *inner = dync__error_guard_end(guard);
+    if (worked && inner->status == DYNC_OK) return DYNC_OK;
+    if (inner->status == DYNC_ERR_MEMORY) {
+        dync__error_raise(inner);
+        return inner->status;
     }
-    return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "no operator of a graph: %s", inner.message);
+    return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "no operator of a graph: %s", inner->message);
 }
 
 /* The results of an operator as those of the node, from number `from` on. */

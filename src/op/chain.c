@@ -265,9 +265,9 @@ DYNC__FN dync_status dync__i_composite(const dync__opcall *call, dync__info *out
     uint64_t errors = dync__error_count();
     dync__error_guard_begin(&guard);
     dync_status status = dync__composite_run(call, out);
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (status == DYNC_OK || inner.status == DYNC_ERR_MEMORY) {
-        if (status != DYNC_OK) dync__error_raise(&inner);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
+    if (status == DYNC_OK || inner->status == DYNC_ERR_MEMORY) {
+        if (status != DYNC_OK) dync__error_raise(inner);
         return status;
     }
     dync__tls.error_count = errors;

@@ -212,7 +212,7 @@ DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_e
         (dync__whole_is_settled(call) || dync__whole_is_exact(&w.pb)))
         e->plan = dync__plan_new(&w.pb, &options);
     /* a check that ran out of memory may have been left out: there is a plan all the same */
-    e->tried = dync__error_guard_end(&guard).status != DYNC_ERR_MEMORY || e->plan;
+    e->tried = dync__error_guard_end(&guard)->status != DYNC_ERR_MEMORY || e->plan;
     for (int i = 0; i < w.made.n; i++) dync__unref(w.made.at[i]);
     dync__vec_free(&w.made);
     dync__map_free(&w.slot);

@@ -90,7 +90,7 @@ static dync_status dync__csource_examples(const dync__csource *c, dync__arg *inp
                 status = DYNC_ERR_MEMORY;
         }
         if (status == DYNC_OK) status = dync__csource_expected(c, inputs, arena, out);
-        error = dync__error_guard_end(&guard);
+        error = *dync__error_guard_end(&guard);
         if (status == DYNC_OK) return DYNC_OK;
         dync__csource_release(c, inputs, before);
     }

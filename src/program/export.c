@@ -201,8 +201,8 @@ static void dync__program_compile(dync__program *p, const dync_value *inputs)
     dync__error_guard_begin(&guard);
     bool ok = dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs,
                                  p->graph->n_inputs, &made) == DYNC_OK;
-    dync__error_slot inner = dync__error_guard_end(&guard);
-    if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner.message);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
+    if (!ok) dync__log(DYNC__LOG_perf, "program %s runs interpreted: %s", p->name, inner->message);
     dync__lock(&p->lock);
     bool first = p->compiled == 0;
     if (first) {

@@ -232,10 +232,10 @@ static dync__program *dync__program_read_as(const char *bytes, size_t n, bool ow
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
     dync__program *p = dync__program_read_body(&r);
-    dync__error_slot inner = dync__error_guard_end(&guard);
+    const dync__error_slot *inner = dync__error_guard_end(&guard);
     if (!p)
-        dync__fail(inner.status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
-                   "program file: %s", inner.message);
+        dync__fail(inner->status == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_FORMAT,
+                   "program file: %s", inner->message);
     return p;
 }
 

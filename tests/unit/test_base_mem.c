@@ -100,14 +100,14 @@ TEST(failures_are_injected_and_told)
                                                             : dync__realloc(p, 100, 5000);
         EXPECT(first && !second);
         dync__free(first, 8);
-        EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
+        EXPECT_STATUS(dync__error_guard_end(&g)->status, DYNC_ERR_MEMORY);
     }
     EXPECT_EQ_STR(p, "kept");
     dync__free(p, 100);
     dync__error_guard_begin(&g);
     EXPECT(!dync__alloc(SIZE_MAX) && !dync__alloc_data(SIZE_MAX - 3) &&
            !dync__calloc((size_t)PTRDIFF_MAX));
-    EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
+    EXPECT_STATUS(dync__error_guard_end(&g)->status, DYNC_ERR_MEMORY);
 }
 
 /* A builder that only keeps a flag, after an error that a guard hid. */
@@ -117,7 +117,7 @@ TEST(a_later_report_names_the_bytes_that_were_refused)
     dync__error_guard_begin(&g);
     dync__mem_fail_at(1);
     EXPECT(!dync__alloc(12345));
-    EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
+    EXPECT_STATUS(dync__error_guard_end(&g)->status, DYNC_ERR_MEMORY);
     EXPECT(dync_error() == DYNC_OK);
     dync__error_guard_begin(&g);
     EXPECT_STATUS(dync__fail_memory(0), DYNC_ERR_MEMORY);
@@ -260,15 +260,15 @@ TEST(guards_hide_and_restore)
     dync__fail(DYNC_ERR_SHAPE, "middle");
     dync__error_guard_begin(&inner);
     dync__fail(DYNC_ERR_INDEX, "inner");
-    EXPECT_EQ_STR(dync__error_guard_end(&inner).message, "inner");
+    EXPECT_EQ_STR(dync__error_guard_end(&inner)->message, "inner");
     EXPECT_EQ_STR(dync_error_message(), "middle");
-    dync__error_slot e = dync__error_guard_end(&outer);
+    const dync__error_slot *e = dync__error_guard_end(&outer);
     EXPECT_EQ_STR(dync_error_message(), "outer");
     EXPECT_EQ_INT(handled, 1);
-    dync__error_raise(&e);
+    dync__error_raise(e);
     EXPECT_EQ_STR(dync_error_message(), "outer");
     dync_clear_error();
-    dync__error_raise(&e);
+    dync__error_raise(e);
     EXPECT_EQ_STR(dync_error_message(), "middle");
     EXPECT_EQ_INT(handled, 2);
 }

@@ -28,7 +28,7 @@ TEST(builder_sticks_when_memory_ends)
     dync__error_guard_begin(&g);
     dync__mem_fail_at(1);
     for (int i = 0; i < 100; i++) dync__str_add(&s, "more and more");
-    EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_MEMORY);
+    EXPECT_STATUS(dync__error_guard_end(&g)->status, DYNC_ERR_MEMORY);
     EXPECT(s.failed);
     EXPECT_EQ_STR(dync__str_get(&s), "");
     dync__str_free(&s);
@@ -137,7 +137,7 @@ TEST(json_refuses)
         dync__error_guard_begin(&g);
         if (!EXPECT(!dync__json_parse(&arena, bad[i], strlen(bad[i]))))
             printf("    accepted: %s\n", bad[i]);
-        EXPECT_STATUS(dync__error_guard_end(&g).status, DYNC_ERR_FORMAT);
+        EXPECT_STATUS(dync__error_guard_end(&g)->status, DYNC_ERR_FORMAT);
         dync__arena_free(&arena);
     }
 }
@@ -157,7 +157,7 @@ TEST(json_depth_and_place)
     dync__error_guard_end(&g);
     dync__error_guard_begin(&g);
     EXPECT(!dync__json_parse(&arena, "{\n \"a\": x}", 10));
-    EXPECT_EQ_STR(dync__error_guard_end(&g).message, "JSON, line 2, column 7: expected a value");
+    EXPECT_EQ_STR(dync__error_guard_end(&g)->message, "JSON, line 2, column 7: expected a value");
     dync__arena_free(&arena);
 }
 

@@ -790,9 +790,10 @@ static void starve(call *k, const char *name)
         dync__mem_fail_at(nth);
         dync_status status = CALL(k)->row->run(CALL(k), k->data, NULL);
         dync__mem_fail_at(0);
-        dync__error_slot slot = dync__error_guard_end(&guard);
+        const dync__error_slot *slot = dync__error_guard_end(&guard);
         if (status == DYNC_OK) break;
-        if (!EXPECT_STATUS(status, DYNC_ERR_MEMORY) || !EXPECT_STATUS(slot.status, DYNC_ERR_MEMORY))
+        if (!EXPECT_STATUS(status, DYNC_ERR_MEMORY) ||
+            !EXPECT_STATUS(slot->status, DYNC_ERR_MEMORY))
             printf("  %s\n", name);
     }
     EXPECT_OK(CALL(k)->row->run(CALL(k), k->data, NULL));

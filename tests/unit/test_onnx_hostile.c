@@ -236,8 +236,8 @@ TEST(sizes_refused_before_tables)
     dync__error_guard_begin(&g);
     dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "h");
     if (p) run_zeros(p);
-    dync__error_slot e = dync__error_guard_end(&g);
-    EXPECT(e.status != DYNC_OK);
+    const dync__error_slot *e = dync__error_guard_end(&g);
+    EXPECT(e->status != DYNC_OK);
     EXPECT(dync_memory_stats().peak_bytes < before + ((int64_t)1 << 27));
     dync__program_free(p);
     dync__str_free(&s);
@@ -261,10 +261,10 @@ TEST(numbers_that_lie)
             dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "h");
             bool made = p != NULL;
             if (p) run_zeros(p);
-            dync__error_slot e = dync__error_guard_end(&g);
-            EXPECT(made || e.status != DYNC_OK);
-            EXPECT(e.status != DYNC_ERR_INTERNAL);
-            if (e.status == DYNC_ERR_INTERNAL) fprintf(stderr, "%s: %s\n", rows[i].op, e.message);
+            const dync__error_slot *e = dync__error_guard_end(&g);
+            EXPECT(made || e->status != DYNC_OK);
+            EXPECT(e->status != DYNC_ERR_INTERNAL);
+            if (e->status == DYNC_ERR_INTERNAL) fprintf(stderr, "%s: %s\n", rows[i].op, e->message);
             dync__program_free(p);
             dync__str_free(&s);
             dync__arena_free(&a);
@@ -297,8 +297,8 @@ TEST(scales_that_lie)
         dync__error_guard g;
         dync__error_guard_begin(&g);
         dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "h");
-        dync__error_slot e = dync__error_guard_end(&g);
-        EXPECT(p || e.status != DYNC_OK);
+        const dync__error_slot *e = dync__error_guard_end(&g);
+        EXPECT(p || e->status != DYNC_OK);
         EXPECT(p || i / 3 != 8);
         dync__program_free(p);
         dync__str_free(&s);

@@ -372,9 +372,9 @@ static void refused(dync__onnx_model *m, dync_status status, const char *text)
     dync__error_guard g;
     dync__error_guard_begin(&g);
     dync__program *p = load(m);
-    dync__error_slot e = dync__error_guard_end(&g);
-    EXPECT(p == NULL && e.status == status && strstr(e.message, text));
-    if (!p && !strstr(e.message, text)) fprintf(stderr, "%s\n", e.message);
+    const dync__error_slot *e = dync__error_guard_end(&g);
+    EXPECT(p == NULL && e->status == status && strstr(e->message, text));
+    if (!p && !strstr(e->message, text)) fprintf(stderr, "%s\n", e->message);
     dync__program_free(p);
 }
 
@@ -443,8 +443,8 @@ static void outside(const char *path, const char *text)
     dync__error_guard g;
     dync__error_guard_begin(&g);
     dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), "/tmp", "small");
-    dync__error_slot err = dync__error_guard_end(&g);
-    EXPECT(p == NULL && strstr(err.message, text));
+    const dync__error_slot *err = dync__error_guard_end(&g);
+    EXPECT(p == NULL && strstr(err->message, text));
     dync__program_free(p);
     dync__str_free(&s);
     dync__arena_free(&a);
@@ -474,8 +474,8 @@ TEST(broken_files)
         dync__error_guard g;
         dync__error_guard_begin(&g);
         dync__program *p = dync__onnx_program(dync__blob_take(bytes, n, false), NULL, "broken");
-        dync__error_slot e = dync__error_guard_end(&g);
-        EXPECT(p || e.status != DYNC_OK);
+        const dync__error_slot *e = dync__error_guard_end(&g);
+        EXPECT(p || e->status != DYNC_OK);
         dync__program_free(p);
     }
     dync__str_free(&s);

@@ -76,8 +76,8 @@ static bool reads(const char *bytes, size_t n)
     char *exact = malloc(n ? n : 1); /* so that a sanitizer sees the end */
     memcpy(exact, bytes, n);
     bool ok = dync__onnx_read(&a, model, exact, n) != NULL;
-    dync__error_slot e = dync__error_guard_end(&g);
-    EXPECT(ok || (e.status == DYNC_ERR_FORMAT && strstr(e.message, " at byte ")));
+    const dync__error_slot *e = dync__error_guard_end(&g);
+    EXPECT(ok || (e->status == DYNC_ERR_FORMAT && strstr(e->message, " at byte ")));
     free(exact);
     dync__arena_free(&a);
     return ok;

@@ -168,13 +168,13 @@ static void write_sample(const char *line)
         if (status == DYNC_OK) check_again(line, m.graph);
         dync__graph_unref(m.graph);
     }
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     written += valid && status == DYNC_OK;
     refused += valid && status != DYNC_OK;
-    if (valid && status != DYNC_OK && !is_refused(line, error.message)) {
+    if (valid && status != DYNC_OK && !is_refused(line, error->message)) {
         EXPECT_EQ_INT(status, DYNC_ERR_UNSUPPORTED);
         test__fail(__FILE__, __LINE__, line);
-        test__fail(__FILE__, __LINE__, error.message);
+        test__fail(__FILE__, __LINE__, error->message);
     }
     for (int i = 0; i < DYNC__MAX_OUT; i++) dync__unref(out[i]);
     dync__unref(before[0]);

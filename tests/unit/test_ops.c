@@ -61,24 +61,24 @@ static int run_sample(const char *line, int fail_at, dync_status *got)
     dync__mem_fail_at(fail_at);
     dync_status status = (dync__op_run)(op, n, args, out);
     dync__mem_fail_at(0);
-    dync__error_slot error = dync__error_guard_end(&guard);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
     *got = status;
     if (fail_at) {
-        if (status != DYNC_OK && (status != DYNC_ERR_MEMORY || error.status != DYNC_ERR_MEMORY))
-            complain(line, fail_at, error.message, status, DYNC_ERR_MEMORY);
+        if (status != DYNC_OK && (status != DYNC_ERR_MEMORY || error->status != DYNC_ERR_MEMORY))
+            complain(line, fail_at, error->message, status, DYNC_ERR_MEMORY);
     } else if (*p.at == '!') {
         if (status == DYNC_OK)
             complain(line, 0, "accepted what PyTorch refuses", 0, 1);
         else if (status == DYNC_ERR_INTERNAL)
-            complain(line, 0, error.message, status, 0);
-        else if (error.status == DYNC_OK)
+            complain(line, 0, error->message, status, 0);
+        else if (error->status == DYNC_OK)
             complain(line, 0, "refused without an error", status, 0);
     } else if (gives_f64(line)) {
-        if (error.status != DYNC_ERR_UNSUPPORTED || status == DYNC_OK ||
-            !strstr(error.message, "DYNC_NO_F64"))
-            complain(line, 0, error.message, error.status, DYNC_ERR_UNSUPPORTED);
+        if (error->status != DYNC_ERR_UNSUPPORTED || status == DYNC_OK ||
+            !strstr(error->message, "DYNC_NO_F64"))
+            complain(line, 0, error->message, error->status, DYNC_ERR_UNSUPPORTED);
     } else if (status != DYNC_OK) {
-        complain(line, 0, error.message, status, 0);
+        complain(line, 0, error->message, status, 0);
     } else {
         for (int i = 0; i < dync__op_info(op)->nout; i++) {
             if (out[i]) compare(&p, line, name, i, out[i]);
