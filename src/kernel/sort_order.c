@@ -146,7 +146,7 @@ static uint64_t *dync__order_words(uint64_t *a, uint64_t *b, int64_t n, int bits
                                  : dync__order_dealt_wide(a, b, n, bits, place);
 }
 
-/* ---- a line by one thread or by several ------------------------------------------------------- */
+/* ---- a line by one thread or by several ------------------------------------------------------ */
 
 #if defined(DYNC_NO_THREADS)
 #define DYNC__DEAL_THREADS(o) 1
