@@ -147,6 +147,14 @@ DYNC__FN dync_status dync__d_mse_loss(dync__opcall *call)
         dync__chain_mean(&c, dync__chain1(&c, DYNC__OP_square, dync__chain_loss_gap(&c, call))));
 }
 
+/* d^2 where d is not far, and 0 elsewhere: 0 times the slope of an infinite square is no number. */
+static dync__dt *dync__chain_square_near(dync__chain *c, dync__dt *d, dync__dt *far)
+{
+    dync__dt *near =
+        dync__chain3(c, DYNC__OP_masked_fill, dync__arg_t(d), dync__arg_t(far), dync__arg_f(0));
+    return dync__chain1(c, DYNC__OP_square, near);
+}
+
 /* Arguments (input, target, beta): d^2 / (2 beta) for |d| < beta, else |d| - beta / 2. beta 0 is
  * l1_loss, as the curve would divide by zero. */
 DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
@@ -155,14 +163,13 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
     double beta = dync__arg_number(&call->args[2]);
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
-    dync__dt *curve =
-        dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5 / beta);
-    dync__dt *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
-             *near_zero = dync__chain_tf(&c, DYNC__OP_lt, gap, beta);
+    dync__dt *far = dync__chain_tf(&c, DYNC__OP_ge, gap, beta),
+             *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
+             *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_square_near(&c, gap, far),
+                                     0.5 / beta);
     return dync__chain_end(
         &c, call,
-        dync__chain_mean(&c, dync__chain3(&c, DYNC__OP_where, dync__arg_t(near_zero),
-                                          dync__arg_t(curve), dync__arg_t(line))));
+        dync__chain_mean(&c, dync__chain_where(&c, far, dync__arg_t(line), dync__arg_t(curve))));
 }
 
 /* The mean of a private pointwise operator, which holds its logarithms at -100 from below. */
@@ -248,11 +255,11 @@ DYNC__FN dync_status dync__d_huber_loss(dync__opcall *call)
     int dtype = x->dtype; /* the result's, whatever the target's is */
     if (t->dtype == DYNC_BOOL) t = dync__chain_dtype(&c, t, dtype);
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_tt(&c, DYNC__OP_sub, x, t));
-    dync__dt *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain1(&c, DYNC__OP_square, gap), 0.5);
+    dync__dt *far = dync__chain_tf(&c, DYNC__OP_gt, gap, delta),
+             *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_square_near(&c, gap, far), 0.5);
     dync__dt *line =
         dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * delta), delta);
-    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_le, gap, delta),
-                                    dync__arg_t(curve), dync__arg_t(line));
+    dync__dt *y = dync__chain_where(&c, far, dync__arg_t(line), dync__arg_t(curve));
     return dync__chain_end(&c, call, dync__chain_dtype(&c, dync__chain_mean(&c, y), dtype));
 }
 

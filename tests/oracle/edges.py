@@ -352,6 +352,8 @@ for d in ('f32', 'f64'):
     edge('cosine_similarity', g(d, [0.0, 0, 3, 4], [2, 2]), g(d, [1.0, 2, 0, 0], [2, 2]), 1, 1e-8)
     edge('smooth_l1_loss', g(d, [0.0, 1, 2, -1]), v(d, [0.0, 0, 0, 0]), 1.0)
     edge('huber_loss', g(d, [0.0, 1, 2, -1]), v(d, [0.0, 0, 0, 0]), 1.0)
+    for n in ('smooth_l1_loss', 'huber_loss'):
+        edge(n, g(d, [inf, -inf, nan, 0.25, 2]), g(d, [0.0, 1, 2, 0, inf]), 0.75)
     edge('l1_loss', g(d, [0.0, 1, -1]), g(d, [0.0, 0, 0]))
     edge('kl_div', g(d, [-1.0, -2, 0]), v(d, [0.0, 0.5, 1]), False)
     edge('kl_div', g(d, [-1.0, -2, 0]), g(d, [-inf, -0.5, -1]), True)
