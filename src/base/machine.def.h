@@ -16,6 +16,7 @@
     X(ARENA_FIRST, 4096, bytes, "the first chunk of an arena", "bench cold") \
     X(ARENA_MOST, 65536, bytes, "chunks of an arena double up to this", "bench cold") \
     X(MEM_FLUSH, 65536, bytes, "what a thread counts by itself before it adds to the shared count", "calls guarded") \
+    X(MEM_LARGE, 4 * 1024 * 1024, bytes, "larger data lie in large pages", "memory") \
     X(MEM_PLACED, 32768, bytes, "larger data keep off each other's cache sets", "peers pointwise") \
     X(JOINED_BYTES, 4096, bytes, "up to here a tensor's storage and data are one block", "bench eager") \
     X(ROOM_PER_STEP, 1 << 20, bytes, "what a step of a plan that writes its inputs may ask for", "peers training") \
@@ -194,6 +195,8 @@
     X(SORT_LONG, 256, elements, "in rows from here on", "peers sorting") \
     X(SORT_ROOM, 64, elements, "gathered before they are joined, at least", "peers sorting") \
     X(FOURIER_LANES, 600000, bytes, "up to here a Fourier transform takes a row in each lane", "peers fft") \
+    X(FOURIER_L2, 1024 * 1024, bytes, "a second cache from which on more may do so:", "peers fft") \
+    X(FOURIER_LANES_L2, 5, ratio, "as much as so many of them", "peers fft") \
     X(FOURIER_NS, 1, ns, "of a transform for each number that comes of it", "peers fft") \
     X(POOL2D_PARALLEL, 100000, elements, "of all windows of a pool, from which threads are woken", "peers pool") \
     X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \

@@ -215,9 +215,28 @@ static unsigned dync__os_probe_cpu(void)
     }
     return features;
 }
+
+/* The leaf is AMD's (APM 3, appendix E.4.5); Intel's processors answer it too. */
+DYNC__RARE static int32_t dync__os_probe_l2(void)
+{
+    uint32_t r[4];
+    dync__os_cpuid(0x80000000u, 0, r);
+    if (r[0] < 0x80000006u) return 0;
+    dync__os_cpuid(0x80000006u, 0, r);
+    return (int32_t)(r[2] >> 16) * 1024;
+}
 #else
 static unsigned dync__os_probe_cpu(void) { return 0; }
+static int32_t dync__os_probe_l2(void) { return 0; }
 #endif
+
+DYNC__FN int64_t dync__cpu_l2_bytes(void)
+{
+    static int32_t known; /* and one more */
+    int32_t bytes = DYNC__ATOMIC_PEEK(&known);
+    if (!bytes) DYNC__ATOMIC_STORE(&known, (bytes = 1 + dync__os_probe_l2()));
+    return bytes - 1;
+}
 
 static unsigned dync__os_cpu; /* bit 31: it is known */
 
@@ -357,21 +376,29 @@ DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes) { (void)pages, (voi
 /* -std=c11 hides it */
 extern int madvise(void *, size_t, int);
 #endif
+enum { DYNC__OS_AS_LARGE = 14 };
+DYNC__FN void dync__os_large_wanted(void *p, size_t bytes)
+{
+    uintptr_t first = ((uintptr_t)p + 4095) & ~(uintptr_t)4095,
+              end = ((uintptr_t)p + bytes) & ~(uintptr_t)4095;
+    if (first < end) (void)madvise((void *)first, end - first, DYNC__OS_AS_LARGE);
+}
 DYNC__FN void *dync__os_large_page(size_t bytes)
 {
-    const int hidden = 0x22 /* private, anonymous */, as_huge_pages = 14;
+    const int hidden = 0x22 /* private, anonymous */;
     char *p = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, hidden, -1, 0);
     if (p == MAP_FAILED) return NULL;
     size_t before = (size_t)(-(uintptr_t)p & (bytes - 1));
     char *page = p + before;
     if (before) munmap(p, before);
     munmap(page + bytes, bytes - before);
-    if (madvise(page, bytes, as_huge_pages) == 0) return page;
+    if (madvise(page, bytes, DYNC__OS_AS_LARGE) == 0) return page;
     munmap(page, bytes);
     return NULL;
 }
 DYNC__FN void dync__os_large_unmap(void *page, size_t bytes) { munmap(page, bytes); }
 #else
+DYNC__FN void dync__os_large_wanted(void *p, size_t bytes) { (void)p, (void)bytes; }
 DYNC__FN void *dync__os_large_page(size_t bytes) { return (void)bytes, NULL; }
 DYNC__FN void dync__os_large_unmap(void *page, size_t bytes) { (void)page, (void)bytes; }
 #endif

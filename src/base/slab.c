@@ -15,7 +15,7 @@
 DYNC__COLD
 
 enum {
-    DYNC__SLAB_PAGE = 2 << 20,
+    DYNC__SLAB_PAGE = DYNC__OS_LARGE,
     DYNC__SLAB_LEAST = 1024, /* bytes; room at the beginning of a page as well */
     DYNC__SLAB_MOST = 256 << 10,
     DYNC__SLAB_CLASSES = 8 * 8 + 1

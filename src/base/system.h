@@ -30,6 +30,7 @@ enum {
 DYNC__FN unsigned dync__cpu_features(void);
 /* for tests, which then only make code: features | DYNC__CPU_KNOWN; 0: the truth again */
 DYNC__FN void dync__cpu_pretend(unsigned features);
+DYNC__FN int64_t dync__cpu_l2_bytes(void);        /* a core's second cache; 0: not known */
 DYNC__FN const char *dync__env(const char *name); /* NULL under DYNC_NO_ENV */
 /* A switch of the process: 2 on, 1 off, 0 (at first): as the variable of that name says: anything
  * but "" and "0" is on. */
@@ -46,6 +47,10 @@ DYNC__FN bool dync__os_code_twice(size_t bytes, void **write, void **exec);
 DYNC__FN void *dync__os_code_pages(size_t bytes);
 DYNC__FN bool dync__os_code_seal(void *pages, size_t bytes);
 DYNC__FN void dync__os_code_unmap(void *pages, size_t bytes);
+/* Large pages (Linux: transparent huge ones), where the system gives them on request: for what lies
+ * in these bytes of the heap, not touched yet. */
+enum { DYNC__OS_LARGE = 2 << 20 };
+DYNC__FN void dync__os_large_wanted(void *p, size_t bytes);
 /* Memory of so many bytes, a power of two, that begins at a multiple of them, one page where the
  * system can; NULL: there is none. */
 DYNC__FN void *dync__os_large_page(size_t bytes);

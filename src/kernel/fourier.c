@@ -52,6 +52,13 @@ static void dync__fft_part(void *user, int part, int n_parts)
     }
 }
 
+/* Bytes of blocks up to which V rows at a time are faster than each alone. */
+static int64_t dync__fft_lanes_most(void)
+{
+    int64_t l2 = dync__cpu_l2_bytes();
+    return l2 < DYNC__FOURIER_L2 ? DYNC__FOURIER_LANES : l2 * DYNC__FOURIER_LANES_L2;
+}
+
 /* How rows are shared between the two ways. */
 static void dync__fft_share(dync__fft_job *j)
 {
@@ -60,7 +67,7 @@ static void dync__fft_share(dync__fft_job *j)
     j->groups = j->rows / V;
     if (!p->column.n)
         j->groups += rest > 0, rest = 0;
-    else if (blocks > DYNC__FOURIER_LANES)
+    else if (blocks > dync__fft_lanes_most())
         j->groups = 0, rest = j->rows;
     else if (2 * rest > V)
         j->groups++, rest = 0;
