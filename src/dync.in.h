@@ -297,6 +297,7 @@ DYNC__PLAIN
 #include "runtime/convs.c"
 #include "runtime/check.c"
 #include "runtime/kept.c"
+#include "runtime/tables.c"
 #include "runtime/pass.c"
 #include "runtime/form.c"
 #include "runtime/plan_ways.c"

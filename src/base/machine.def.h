@@ -70,6 +70,7 @@
     X(FUSE_FAIR, 12, additions, "the same where readers compute it twice at most", "peers rows") \
     X(FUSE_BROADCAST, 8192, elements, "from here an expression of a few is worth repeating", "peers rows") \
     X(FUSE_BROADCAST_SHARE, 8, ratio, "few: a so-manieth of the elements that are made of them", "peers rows") \
+    X(TABLE_MOST, 2048, instructions, "that a loop over no argument runs, to be computed beforehand", "bench cold") \
     X(KEPT_MOST, 4 << 20, bytes, "a plan keeps no more of what no argument reaches", "peers moves") \
     X(UNROLL_ROW, 15, elements, "shorter rows are written out: vectors are not full", "peers moves") \
     X(UNROLL_ROWS, 256, rows, "from so many rows on", "peers moves") \

@@ -173,15 +173,15 @@ static bool dync__check_is_sized(const dync__kernel *k, const dync__access *acc)
 static const char *dync__check_access(const dync__kernel *k, const dync__inst *in)
 {
     const dync__access *acc = &k->access.at[in->access];
-    bool empty = false;
+    bool empty = false, meets = false;
     int n = in->section & 1 ? k->n_dims : k->n_outer;
     for (int d = 0; d < k->n_dims; d++) {
         if (d >= n && acc->stride[d] != 0) return "row code varies along an inner loop";
-        bool meets = d < n && acc->stride[d] == 0 && k->extent[d] > 1;
-        if (meets && in->prim == DYNC__P_store && !k->ordered)
-            return "a store lets several indices write one element";
+        meets |= d < n && acc->stride[d] == 0 && k->extent[d] > 1;
         empty |= d < n && k->extent[d] == 0;
     }
+    if (meets && !empty && in->prim == DYNC__P_store && !k->ordered)
+        return "a store lets several indices write one element";
     int64_t low, high, size = in->buf >= 0 ? k->buf.at[in->buf].size : -1;
     if (acc->rows < 0 || (acc->rows > 0 && in->prim != DYNC__P_loadx)) return "rows of no gather";
     if (empty || (in->prim == DYNC__P_loadx && !acc->rows) || in->prim == DYNC__P_storex)

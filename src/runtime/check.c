@@ -109,6 +109,7 @@ static dync_status dync__order_kept(const dync__steps *s, int i, const dync__slo
                                     const dync__slot_order *is)
 {
     const dync__slot *slot = &s->pb->slot.at[i];
+    if (slot->kind == DYNC__SLOT_KEPT) return DYNC_OK; /* a table by now: nobody writes it */
     bool written_first = was->first_read < 0 || was->last_write < was->first_read,
          read_first = was->first_write < 0 || was->last_read < was->first_write;
     if (slot->kind != DYNC__SLOT_TEMP && was->first_write >= 0 && is->first_write < 0)

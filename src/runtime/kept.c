@@ -64,8 +64,9 @@ DYNC__FN const bool *dync__kept_slots(const dync__pb *pb, const dync__fuse_step 
     for (size_t i = 0; i < slots; i++) use[i] = (dync__kept_use){-1, n};
     dync__kept_uses(step, n, use);
     for (size_t i = 0; i < slots; i++)
-        once[i] = pb->slot.at[i].kind == DYNC__SLOT_TEMP && use[i].write >= 0 &&
-                  use[i].write < use[i].read;
+        once[i] = pb->slot.at[i].kind == DYNC__SLOT_KEPT ||
+                  (pb->slot.at[i].kind == DYNC__SLOT_TEMP && use[i].write >= 0 &&
+                   use[i].write < use[i].read);
     for (bool changed = true; changed;) {
         changed = false;
         for (int i = 0; i < n; i++)
@@ -93,6 +94,11 @@ static int64_t dync__kept_bytes(const dync__plan *p, int i)
 DYNC__FN void dync__kept_find(dync__plan *p, const bool *once)
 {
     int64_t bytes = 0;
+    for (int i = 0; i < p->n_slots; i++) {
+        if (!p->slot[i].table) continue;
+        p->slot[i].arena_offset = -1;
+        p->kept_bytes++;
+    }
     if (!once) return;
     for (int i = 0; i < p->n_slots; i++)
         if (once[i]) bytes += dync__kept_bytes(p, i);
@@ -124,7 +130,15 @@ DYNC__FN dync_status dync__kept_memory(dync__plan *p)
     if (!p->kept_bytes) return DYNC_OK;
     p->kept_stays = (size_t)dync__kept_places(p, false, 0);
     p->kept_bytes = (size_t)dync__kept_places(p, true, (int64_t)p->kept_stays);
+    p->kept_bytes = DYNC__MAX(p->kept_bytes, 1);
     p->kept = dync__alloc_data(p->kept_bytes);
+    for (int i = 0; p->kept && i < p->n_slots; i++) {
+        dync__slot *s = &p->slot[i];
+        if (s->table && s->arena_offset >= 0)
+            memcpy(p->kept + s->arena_offset, s->table,
+                   (size_t)s->size * (size_t)dync__dtype_info(s->dtype)->bytes);
+        s->table = NULL; /* the builder's */
+    }
     return p->kept ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 #endif

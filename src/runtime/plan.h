@@ -190,6 +190,7 @@ DYNC__FN bool dync__plan_looks(const dync__plan_step *);
 #if defined(DYNC_SMALL)
 #define DYNC__KEPT_NONE 1
 #define dync__kept_slots(pb, step, n) ((const bool *)NULL)
+#define dync__steps_tables(s) DYNC_OK
 #define dync__kept_find(p, once) (void)(once)
 #define dync__kept_memory(p) DYNC_OK
 #define dync__kept_run(p) DYNC_OK
@@ -198,6 +199,8 @@ DYNC__FN bool dync__plan_looks(const dync__plan_step *);
 /* By slot: is it a temporary that no argument reaches? In the builder's arena; NULL: none is, or
  * there is no memory. */
 DYNC__FN const bool *dync__kept_slots(const dync__pb *, const dync__fuse_step *, int n);
+/* tables.c: before fusion; steps that make what is known then are gone */
+DYNC__FN dync_status dync__steps_tables(dync__steps *);
 /* which steps of the plan run once, by slots as before code was made */
 DYNC__FN void dync__kept_find(dync__plan *, const bool *once);
 /* after the temporaries have theirs */

@@ -10,7 +10,7 @@
 #include "../codegen/codegen.h"
 #include "../kernel/kernel.h"
 
-/* KEPT: a temporary that is the plan's own, from a builder's TEMP (kept.c) */
+/* KEPT: a temporary that is the plan's own, from a builder's TEMP (kept.c, tables.c) */
 typedef enum {
     DYNC__SLOT_INPUT,
     DYNC__SLOT_OUTPUT,
@@ -22,6 +22,7 @@ typedef struct dync__slot {
     int32_t index;        /* of the input or output */
     int64_t size;         /* elements; -1 unknown (inputs) */
     int64_t arena_offset; /* TEMP: bytes, set by the memory plan; KEPT: into what the plan keeps */
+    const char *table;    /* KEPT, while the plan is made: what is in it (tables.c) */
     bool host;            /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;

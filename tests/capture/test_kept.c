@@ -1,5 +1,6 @@
 /* What no argument reaches is computed once, when a plan is made (runtime/kept.c): compiled calls
- * give what the function gives, with the pass and without it. */
+ * give what the function gives, with the pass and without it; so are small tables, by their own
+ * (runtime/tables.c). */
 #define TEST_AFTER_EACH dync_shutdown()
 #include "dync.h"
 #include "test.h"
@@ -60,8 +61,24 @@ static dync_tensor *triangle(dync_tensor *x)
     dync_tensor *m = dync_tril(dync_exp(grid()), 0);
     return dync_sum(dync_masked_fill(dync_mul(m, x), dync_eq(m, 0), -1), dync_shape(1), false);
 }
-static dync_tensor *(*const fns[])(dync_tensor *) = {twice,  summed, product, written,  scattered,
-                                                     itself, drawn,  stencil, triangle, view_of_it};
+/* places and weights of rows, in several dtypes and from parts; numbers that are no table */
+static dync_tensor *resized(dync_tensor *x)
+{
+    dync_tensor *p = dync_reshape(x, dync_shape(1, 1, 4, 6));
+    return dync_flatten(dync_upsample_bicubic2d(p, dync_shape(7, 9), false), 0, -1);
+}
+static dync_tensor *from_parts(dync_tensor *x)
+{
+    dync_tensor *i = dync_to_dtype(dync_floor(dync_mul(dync_arange(0, 12, 1), 1.7)), DYNC_I64),
+                *even = dync_eq(dync_remainder(i, 2), 0),
+                *part = dync_to_dtype(dync_where(even, i, dync_neg(i)), DYNC_BF16),
+                *all = dync_cat(dync_tuple(part, dync_exp(part)), 0);
+    return dync_add(dync_mul(dync_index_select(x, 0, i), dync_narrow(all, 0, 3, 12)),
+                    dync_add(dync_arange(0, 12, 1), 2));
+}
+static dync_tensor *(*const fns[])(dync_tensor *) = {twice,     summed,     product, written,
+                                                     scattered, itself,     drawn,   stencil,
+                                                     triangle,  view_of_it, resized, from_parts};
 enum { N_FNS = sizeof fns / sizeof fns[0] };
 
 static bool equal(dync_tensor *a, dync_tensor *b)
@@ -95,8 +112,9 @@ static void agrees(int k, dync_dynamic dynamic)
 
 TEST(compiled_as_plain)
 {
-    for (int off = 0; off < 2; off++) {
-        EXPECT_OK(dync_config_set("disable", off ? "kept" : ""));
+    static const char *const off[] = {"", "kept", "tables", "kept,tables"};
+    for (int i = 0; i < 4; i++) {
+        EXPECT_OK(dync_config_set("disable", off[i]));
         for (int k = 0; k < N_FNS; k++)
             for (int dynamic = 0; dynamic < 3; dynamic++) agrees(k, (dync_dynamic)dynamic);
     }
