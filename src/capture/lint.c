@@ -30,10 +30,11 @@ static void dync__lint_tensor(const dync__lint *l, const dync__tracer *t, const 
     uint64_t place;
     if (dync__map_get(&l->made, x->id, &place))
         dync__str_addf(s, "%%%d.%d", (int)(place / DYNC__MAX_OUT), (int)(place % DYNC__MAX_OUT));
-    else if (!x->node && x->node_output < t->entry->n_leaf_env)
+    else if (!x->node && x->node_output < t->entry->n_leaf_env) {
         dync__str_addf(s, "@L%d",
                        (int)x->node_output); /* an argument: another tensor in the next call */
-    else if (!x->node && x->node_output < t->env.real.n && t->env.real.at[x->node_output]) {
+        dync__shape_text(s, x->lay.ndim, x->lay.shape);
+    } else if (!x->node && x->node_output < t->env.real.n && t->env.real.at[x->node_output]) {
         if (t->env.origin.at[x->node_output].is_grad) /* another one in every call */
             dync__str_add(s, "@grad");
         else
@@ -130,6 +131,13 @@ DYNC__FN void dync__lint_tell_row(dync__lint *l, const dync__lint_row *was,
     dync__lint_tell(l, what, at, "");
 }
 
+/* Are both texts of one argument, whatever its sizes? */
+static bool dync__lint_same_argument(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "[");
+    return a[0] == '@' && a[1] == 'L' && a[n] && strncmp(a, b, n + 1) == 0;
+}
+
 static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
 {
     const dync__lint_row *was = l->at < l->row.n ? &l->row.at[l->at++] : NULL;
@@ -143,6 +151,11 @@ static void dync__lint_compare(dync__lint *l, const dync__lint_row *now)
         const char *a = was->arg[i], *b = now->arg[i];
         if (strcmp(a, b) == 0) continue;
         bool tensor = strpbrk(a, "%@") && a[0] != '"';
+        if (tensor && dync__lint_same_argument(a, b)) {
+            /* sizes that were different ones are equal in this call, and have one symbol */
+            l->over = true;
+            return;
+        }
         if (tensor) {
             dync__format(what, sizeof what, "tensor %d of %s changed", i, dync__lint_row_name(now));
         } else {

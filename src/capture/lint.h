@@ -3,8 +3,8 @@
 #define DYNC__LINT_H
 #include "trace.h"
 
-/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0), "@L1" (an
- * argument) or "@7" (the one with id 7). */
+/* Arguments are kept as text: "0.37", "[2, 3]"; a tensor as "%12.0" (row 12, output 0),
+ * "@L1[s0, 3]" (an argument) or "@7" (the one with id 7). */
 enum {
     DYNC__LINT_BRANCH = -1,
     DYNC__LINT_CONSTANT = -2,

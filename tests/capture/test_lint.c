@@ -134,6 +134,10 @@ static dync_tensor *any_length(dync_tensor *x)
     return dync_sum(dync_mul(x, dync_arange(0, (double)dync_size(x, 0), 1)), DYNC_ALL, false);
 }
 static dync_tensor *forward(dync_tensor *x) { return dync_forward_call(net, x); }
+static dync_tensor *square(dync_tensor *x) /* that its sizes differ is no guard */
+{
+    return dync_reshape(dync_mul(x, 2), dync_shape(-1, dync_dim(x, 1)));
+}
 
 TEST(programs_that_keep_still)
 {
@@ -160,6 +164,17 @@ TEST(programs_that_keep_still)
             EXPECT(y != NULL);
         }
         if (!EXPECT_EQ_INT(lints(), before)) printf("  program %d\n", i);
+        dync_compiled_free(f);
+    }
+    for (int n = 0; n < 3; n++) DYNC_SCOPE {
+        static const int64_t lengths[][2] = {{3, 4}, {4, 4}, {7, 7}};
+        int64_t before = lints();
+        dync_compiled *f = dync_compile(square, .dynamic = DYNC_DYNAMIC_ON);
+        for (int call = 0; call < 120; call++) DYNC_SCOPE {
+            const int64_t *size = lengths[call == 1 || call == 9 ? n : 0];
+            EXPECT(dync_call(f, dync_ones(dync_shape(size[0], size[1]))) != NULL);
+        }
+        EXPECT_EQ_INT(lints(), before);
         dync_compiled_free(f);
     }
     EXPECT_STATUS(dync_error(), DYNC_OK);
