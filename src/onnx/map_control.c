@@ -134,13 +134,12 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *c)
         inside = inside || dync__oi_is_open(c->in[2 + k].t);
     for (int k = 0; k < n; k++) inside = inside && !c->in[2 + k].sequence;
     if (!scans && inside) return dync__oi_loop_inside(c, b, most);
-    if (dync__is_token(most) && dync__oi_is_true(c) && !dync__tls.compiling) {
-        bool plain = true;
-        for (int k = 0; k < n; k++) plain = plain && !c->in[2 + k].sequence;
-        if (plain) return dync__oi_loop_scan(c, b, most);
-    }
+    bool plain = !dync__tls.compiling && dync__oi_is_true(c);
+    for (int k = 0; k < n; k++)
+        plain = plain && (!c->in[2 + k].sequence || dync__oi_appends(c, b, k));
+    if (dync__is_token(most) && plain) return dync__oi_loop_scan(c, b, most);
     if (scans) most = dync__oi_number(most);
-    if (open && dync__oi_is_true(c) && dync__oi_is_data(dync__oi_in(c, 0))) {
+    if (open && plain && dync__oi_is_data(dync__oi_in(c, 0))) {
         most = dync__oi_data_number(dync_maximum(dync__oi_in(c, 0), 0));
         return most == -1 ? dync_error() : dync__oi_loop_scan(c, b, most);
     }

@@ -17,6 +17,7 @@ typedef struct dync__oi_within {
     int64_t most;     /* rounds, maybe symbolic; INT64_MAX: any number */
     int *type;        /* of the results, as ONNX has them */
     dync_tensor *yes; /* made outside, so that it is known inside */
+    bool *appends;    /* by carried value: a sequence, of which a round gives its last element */
 } dync__oi_within;
 
 /* A function for dync_cond and its kin whose user pointer is w, which lives as long as the call. */
@@ -34,6 +35,9 @@ static bool dync__oi_within_run(dync__oi_within *w, int n, const dync__onnx_valu
     if (dync__onnx_run_folded(w->c->model, w->body, w->c->frame, w->c, n, in, out) != DYNC_OK)
         return false;
     for (int i = 0; i < w->body->n_outputs; i++) {
+        const dync__onnx_sequence *one =
+            i && w->appends && i <= w->n && w->appends[i - 1] ? out[i].sequence : NULL;
+        if (one && one->n == 1) out[i] = one->at[0];
         if (!out[i].t) return false;
         if (w->type) w->type[i] = out[i].type;
     }
@@ -105,7 +109,7 @@ DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *c, const dync__onnx_bod
     int n = yes->n_outputs;
     int *type = dync__scope_alloc((size_t)(2 * n + 1) * sizeof *type);
     if (!type) return DYNC_ERR_MEMORY;
-    dync__oi_within w[2] = {{c, yes, 0, 0, type, NULL}, {c, no, 0, 0, type + n, NULL}};
+    dync__oi_within w[2] = {{c, yes, 0, 0, type, NULL, NULL}, {c, no, 0, 0, type + n, NULL, NULL}};
     dync__error_guard_begin(&guard);
     dync_tensor *pred = dync__oi_bool(dync__oi_in(c, 0));
     dync_value r = DYNC_NONE, none = dync__list_new(0);
@@ -162,7 +166,7 @@ DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *c, const dync__onnx_b
     int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
     dync__onnx_value *first = dync__oi_room(b->n_inputs);
     if (!type || !first) return DYNC_ERR_MEMORY;
-    dync__oi_within w = {c, b, n, most, type, NULL};
+    dync__oi_within w = {c, b, n, most, type, NULL, NULL};
     dync__error_guard_begin(&guard);
     first[0].t = dync__oi_tensor_i(DYNC_I64, 0, NULL, &zero);
     first[1].t = dync__oi_in(c, 1) ? dync__oi_bool(dync__oi_in(c, 1))
@@ -190,54 +194,110 @@ static bool dync__oi_known_true(const dync_tensor *t)
            dync__load_i64(dync__tensor_data(x), x->dtype);
 }
 
-/* One round of a known number of them: args are the values, the rounds' numbers; lists each. The
- * body's condition has to be known as true. */
+/* How often the body, and what is inside of it, reads a place that is `up` bodies outwards.
+ * recursion: bodies inside of nodes */
+static int dync__oi_readers(const dync__onnx_body *b, int up, int at)
+{
+    int n = 0;
+    for (int i = 0; i < b->n_steps; i++) {
+        const dync__onnx_step *s = &b->step[i];
+        for (int k = 0; k < s->node->input.n; k++) n += s->in[k].up == up && s->in[k].at == at;
+        for (int k = 0; k < s->node->attribute.n && s->inside; k++)
+            if (s->inside[k]) n += dync__oi_readers(s->inside[k], up + 1, at);
+    }
+    for (int i = 0; i < b->n_outputs; i++) n += b->output[i].up == up && b->output[i].at == at;
+    return n;
+}
+
+/* Is carried value k of a loop an empty sequence to which each round appends, and does nobody else
+ * read it meanwhile (a list in a scripted function)? Then it grows as a scan output does. */
+DYNC__FN bool dync__oi_appends(const dync__onnx_call *c, const dync__onnx_body *b, int k)
+{
+    const dync__onnx_sequence *first = c->in[2 + k].sequence;
+    dync__onnx_place to = b->output[1 + k];
+    int maker = to.up || to.at < 0 ? -1 : b->maker[to.at];
+    if (!first || first->n || first->stacked || maker < 0) return false;
+    const dync__onnx_step *s = &b->step[maker];
+    return s->row && strcmp(s->row->name, "SequenceInsert") == 0 &&
+           (s->node->input.n < 3 || s->in[2].at < 0) && s->in[0].up == 0 && s->in[0].at == 2 + k &&
+           dync__oi_readers(b, 0, 2 + k) == 1 && dync__oi_readers(b, 0, to.at) == 1;
+}
+
+/* One round of a known number of them: args are the values but what only grows, the rounds'
+ * numbers; lists each. The body's condition has to be known as true. */
 static dync_value dync__oi_counted_round(const dync_value *args, int nargs, void *user)
 {
     dync__oi_within *w = user;
     const dync__onnx_body *b = w->body;
-    dync__onnx_value *in = dync__oi_room(b->n_inputs), *out = dync__oi_room(b->n_outputs);
-    if (!in || !out || nargs != 2) return DYNC_NONE;
+    dync__onnx_value *in = dync__oi_room(b->n_inputs), *out = dync__oi_room(b->n_outputs),
+                     *grown = dync__oi_room(b->n_outputs);
+    int n_grown = 0, n = 0;
+    if (!in || !out || !grown || nargs != 2) return DYNC_NONE;
     in[0] = (dync__onnx_value){dync_as_tensor(dync_at(args[1], 0)), DYNC__ONNX_INT64, NULL};
     in[1] = (dync__onnx_value){w->yes, DYNC__ONNX_BOOL, NULL};
-    for (int i = 0; i < w->n; i++)
-        in[2 + i] =
-            (dync__onnx_value){dync_as_tensor(dync_at(args[0], i)), w->c->in[2 + i].type, NULL};
+    for (int i = 0; i < w->n; i++) {
+        in[2 + i] = w->c->in[2 + i];
+        if (!w->appends[i]) in[2 + i].t = dync_as_tensor(dync_at(args[0], n++));
+    }
     if (!dync__oi_within_run(w, b->n_inputs, in, out)) return DYNC_NONE;
     if (!dync__oi_known_true(out[0].t)) {
         dync__oi_fail(w->c, DYNC_ERR_DATA_PTR, "data decide how far results grow");
         return DYNC_NONE;
     }
+    n = 0;
+    for (int i = 1; i < b->n_outputs; i++)
+        if (i > w->n || w->appends[i - 1])
+            grown[n_grown++] = out[i];
+        else
+            in[n++] = out[i];
     dync_value both = dync__list_new(2);
     if (both.kind != DYNC_KIND_LIST) return both;
-    dync__list_set(both, 0, dync__oi_values(w->n, out + 1));
-    dync__list_set(both, 1, dync__oi_values(b->n_outputs - 1 - w->n, out + 1 + w->n));
+    dync__list_set(both, 0, dync__oi_values(n, in));
+    dync__list_set(both, 1, dync__oi_values(n_grown, grown));
     return both;
 }
 
-/* A loop with scan outputs, of `rounds` rounds (a size): a scan over their numbers. */
+/* Results in the places that they have in the body. */
+static dync_status dync__oi_take_grown(dync__onnx_call *c, const dync__oi_within *w,
+                                       dync_value last, dync_value all)
+{
+    for (int i = 1, n = 0, m = 0; i < w->body->n_outputs; i++) {
+        bool appends = i <= w->n && w->appends[i - 1], grows = i > w->n || appends;
+        dync_tensor *t = dync_as_tensor(grows ? dync_at(all, m++) : dync_at(last, n++));
+        DYNC__TRY(appends ? dync__oi_out_stacked(c, i - 1, t, w->type[i])
+                          : dync__oi_out_typed(c, i - 1, t, w->type[i]));
+    }
+    return DYNC_OK;
+}
+
+/* A loop with results that grow, of `rounds` rounds (a size): a scan over their numbers. */
 DYNC__FN dync_status dync__oi_loop_scan(dync__onnx_call *c, const dync__onnx_body *b,
                                         int64_t rounds)
 {
     dync__error_guard guard;
-    int n = b->n_inputs - 2, grown = b->n_outputs - 1 - n;
-    int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
-    if (!type) return DYNC_ERR_MEMORY;
     const int64_t one = 1;
-    dync__oi_within w = {c, b, n, rounds, type, dync__oi_tensor_i(DYNC_BOOL, 0, &one, &one)};
+    int n = b->n_inputs - 2, carried = 0;
+    int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
+    bool *appends = dync__scope_alloc((size_t)n + 1);
+    dync__onnx_value *first = dync__oi_room(n);
+    if (!type || !appends || !first) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < n; i++)
+        if (!(appends[i] = dync__oi_appends(c, b, i))) first[carried++] = c->in[2 + i];
+    dync__oi_within w = {c,      b, n, rounds, type, dync__oi_tensor_i(DYNC_BOOL, 0, &one, &one),
+                         appends};
     if (!w.yes) return DYNC_ERR_MEMORY;
     dync__error_guard_begin(&guard);
     dync__onnx_value count = {dync__oi_arange(0, rounds, 1, DYNC_I64), DYNC__ONNX_INT64, NULL};
     dync_value r = DYNC_NONE;
     if (count.t)
         r = dync_scan_values(dync__oi_callee(dync__oi_counted_round, &w),
-                             dync__oi_values(n, c->in + 2), dync__oi_values(1, &count), false,
+                             dync__oi_values(carried, first), dync__oi_values(1, &count), false,
                              dync__tls.at);
     dync_value last = dync_at(r, 0), all = dync_at(r, 1);
-    bool made = dync_len(r) == 2 && dync_len(last) == n && dync_len(all) == grown;
+    bool made = dync_len(r) == 2 && dync_len(last) == carried &&
+                dync_len(all) == b->n_outputs - 1 - carried;
     DYNC__TRY(dync__oi_tried(c, &guard, made));
-    DYNC__TRY(dync__oi_take(c, 0, last, type + 1));
-    return dync__oi_take(c, n, all, type + 1 + n);
+    return dync__oi_take_grown(c, &w, last, all);
 }
 
 /* ---- Scan ------------------------------------------------------------------------------------ */
@@ -281,7 +341,7 @@ DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *c, const dync__onnx_b
     int *type = dync__scope_alloc(((size_t)b->n_outputs + 1) * sizeof *type);
     dync__onnx_value *xs = dync__oi_room(scans);
     if (!type || !xs) return DYNC_ERR_MEMORY;
-    dync__oi_within w = {c, b, states, 0, type, NULL};
+    dync__oi_within w = {c, b, states, 0, type, NULL, NULL};
     dync__error_guard_begin(&guard);
     bool there = true;
     for (int k = 0; k < scans && there; k++)

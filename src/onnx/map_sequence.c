@@ -1,7 +1,8 @@
 /* onnx/map_sequence.c: ONNX's sequences of tensors, and optional values. After map_detect.c.
  *
  * A sequence is a list that the walk holds, of a length that it knows: its operators make lists of
- * what is in it and leave nothing in the graph. A place that data decide cuts, as a shape does. */
+ * what is in it and leave nothing in the graph. A place that data decide cuts, as a shape does.
+ * What a loop of a symbolic number of rounds appends is one tensor (map_inside.c). */
 #include "../dync.in.h"
 #include "maps.h"
 DYNC__COLD
@@ -36,12 +37,32 @@ static dync_status dync__oi_out_sequence(dync__onnx_call *c, int i, const dync__
     return DYNC_OK;
 }
 
-/* input i; NULL + error: it is no sequence */
+/* input i; NULL + error: it is no sequence, or it is not known how long it is */
 static const dync__onnx_sequence *dync__oi_sequence_in(const dync__onnx_call *c, int i)
 {
     const dync__onnx_sequence *s = i < c->n_in ? c->in[i].sequence : NULL;
     if (!s) dync__oi_fail(c, DYNC_ERR_FORMAT, "input %d is no sequence", i);
+    if (s && s->stacked) {
+        dync__oi_fail(c, DYNC_ERR_DATA_PTR, "a sequence of a length that calls tell");
+        return NULL;
+    }
     return s;
+}
+
+/* The elements of input i along the first dim, if that is how it is held. */
+static dync_tensor *dync__oi_stacked_in(const dync__onnx_call *c, int i)
+{
+    return i < c->n_in && c->in[i].sequence ? c->in[i].sequence->stacked : NULL;
+}
+
+/* What rounds of a loop appended to an empty sequence. */
+DYNC__FN dync_status dync__oi_out_stacked(dync__onnx_call *c, int i, dync_tensor *t, int type)
+{
+    dync__onnx_sequence *s = t ? dync__oi_sequence_new(c, 0) : NULL;
+    if (!s) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
+    s->stacked = t;
+    s->type = type;
+    return dync__oi_out_sequence(c, i, s);
 }
 
 /* The place that input i tells, or `without` where there is none, in 0 .. n - 1. */
@@ -67,8 +88,15 @@ DYNC__FN dync_status dync__oi_sequence_construct(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_sequence_at(dync__onnx_call *c)
 {
-    const dync__onnx_sequence *s = dync__oi_sequence_in(c, 0);
+    dync_tensor *all = dync__oi_stacked_in(c, 0);
+    int64_t told = 0;
     int at;
+    if (all && dync__oi_read_sizes(c, dync__oi_in(c, 1), 1, &told) == 1) {
+        if (dync__sz_lt(told, 0)) told = dync__sz_add(dync__oi_extent(all, 0), told);
+        all = dync__oi_narrow(all, 0, told, 1);
+        return dync__oi_out_typed(c, 0, all ? dync_squeeze(all, 0) : NULL, c->in[0].sequence->type);
+    }
+    const dync__onnx_sequence *s = dync__oi_sequence_in(c, 0);
     if (!s || !dync__oi_sequence_place(c, 1, 0, s->n, &at)) return dync_error();
     return dync__oi_out_typed(c, 0, s->at[at].t, s->at[at].type);
 }
@@ -103,13 +131,34 @@ DYNC__FN dync_status dync__oi_sequence_erase(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_sequence_length(dync__onnx_call *c)
 {
-    const dync__onnx_sequence *s = dync__oi_sequence_in(c, 0);
-    const int64_t one = 1, n = s ? s->n : 0;
+    dync_tensor *all = dync__oi_stacked_in(c, 0);
+    const dync__onnx_sequence *s = all ? c->in[0].sequence : dync__oi_sequence_in(c, 0);
+    const int64_t one = 1, n = all ? dync__oi_extent(all, 0) : s ? s->n : 0;
     return s ? dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, &one, &n)) : dync_error();
+}
+
+/* [n, ...] with n moved to the axis, and there made one with it unless it is to be a dim. */
+static dync_status dync__oi_concat_stacked(dync__onnx_call *c, dync_tensor *all, bool stack)
+{
+    int axis;
+    if (!dync__oi_axis(c, dync__oi_int(c, "axis"), dync__oi_rank(all) - !stack, &axis))
+        return dync_error();
+    if (axis) all = dync_movedim(all, dync_shape(0), dync_shape(axis));
+    dync_dims d = dync__oi_sizes(all);
+    if (!stack && all) {
+        d.d[axis] = dync__sz_mul(d.d[axis], d.d[axis + 1]);
+        for (int i = axis + 1; i + 1 < d.n; i++) d.d[i] = d.d[i + 1];
+        d.n--;
+        all = dync_reshape(all, d);
+    }
+    return dync__oi_out_typed(c, 0, all, c->in[0].sequence->type);
 }
 
 DYNC__FN dync_status dync__oi_concat_from_sequence(dync__onnx_call *c)
 {
+    if (dync__oi_stacked_in(c, 0))
+        return dync__oi_concat_stacked(c, dync__oi_stacked_in(c, 0),
+                                       dync__oi_int(c, "new_axis") != 0);
     const dync__onnx_sequence *s = dync__oi_sequence_in(c, 0);
     bool stack = dync__oi_int(c, "new_axis") != 0;
     int axis;

@@ -160,6 +160,7 @@ DYNC__FN dync_status dync__oi_loop(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_if_inside(dync__onnx_call *, const dync__onnx_body *yes,
                                         const dync__onnx_body *no);
 DYNC__FN dync_status dync__oi_loop_inside(dync__onnx_call *, const dync__onnx_body *, int64_t most);
+DYNC__FN bool dync__oi_appends(const dync__onnx_call *, const dync__onnx_body *, int k);
 DYNC__FN dync_status dync__oi_loop_scan(dync__onnx_call *, const dync__onnx_body *, int64_t rounds);
 DYNC__FN dync_status dync__oi_scan_inside(dync__onnx_call *, const dync__onnx_body *, int states);
 DYNC__FN dync_status dync__oi_scan(dync__onnx_call *);
@@ -176,6 +177,7 @@ DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_non_max(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_bit_cast(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_concat_from_sequence(dync__onnx_call *);
+DYNC__FN dync_status dync__oi_out_stacked(dync__onnx_call *, int i, dync_tensor *, int type);
 DYNC__FN dync_status dync__oi_sequence_at(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_sequence_construct(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_sequence_erase(dync__onnx_call *);

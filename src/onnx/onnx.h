@@ -21,8 +21,11 @@ typedef struct dync__onnx_value {
     int type;
     const struct dync__onnx_sequence *sequence; /* the scope's; never changed. NULL: it is none */
 } dync__onnx_value;
+/* stacked: elements of one shape, of a number that calls tell, along the first dim, while a graph
+ * is made; n is 0 then */
 typedef struct dync__onnx_sequence {
-    int n;
+    dync_tensor *stacked;
+    int n, type;
     dync__onnx_value at[];
 } dync__onnx_sequence;
 DYNC__INLINE bool dync__onnx_is_there(const dync__onnx_value *v) { return v->t || v->sequence; }

@@ -55,6 +55,11 @@ GROW = body([n("Gather", ["x", "i"], ["g"]), n("Add", ["a", "g"], ["a2"]), n("Id
             ["i", "on", "a"], ["go", "a2", "o"])
 NOTHING = body([n("Add", ["a", "half"], ["a2"]), n("Identity", ["on"], ["go"]), n("Identity", ["i"], ["o"])], ["i", "on", "a"], ["go", "a2", "o"])
 NOTHING.output[2].type.tensor_type.elem_type = T.INT64
+# a list to which each round appends, as torch.jit.script writes it
+APPEND = body([n("Gather", ["x", "i"], ["g"]), n("Add", ["a", "g"], ["a2"]), n("Identity", ["on"], ["go"]), n("Mul", ["a2", "half"], ["o"]),
+               n("SequenceInsert", ["list", "o"], ["list2"])], ["i", "on", "a"], ["go", "a2"])
+APPEND.input.append(helper.make_tensor_sequence_value_info("list", T.FLOAT, None))
+APPEND.output.append(helper.make_tensor_sequence_value_info("list2", T.FLOAT, None))
 CELL = body([n("MatMul", ["h", "w"], ["p"]), n("Add", ["p", "t"], ["q"]), n("Tanh", ["q"], ["h2"]), n("Mul", ["h2", "h2"], ["o"])],
             ["h", "t"], ["h2", "o"])
 
@@ -366,6 +371,12 @@ MODELS = {
     # a result that grows in each round
     "for_each": ([n("Shape", ["x"], ["s"], end=1), n("Squeeze", ["s"], ["k"]), n("Loop", ["k", "", "c"], ["y", "z"], body=GROW)],
                  {"x": ["n", 6]}, ["y", "z"], {"c": f(6)}, {"least": 1}),
+    **{"for_append_" + way: ([n("Shape", ["x"], ["s"], end=1), n("Squeeze", ["s"], ["k"]), n("SequenceEmpty", [], ["none"]),
+                              n("Shape", ["x"], ["row"], start=1), n("ConstantOfShape", ["row"], ["c"]),
+                              n("Loop", ["k", "yes", "c", "none"], ["y", "list"], body=APPEND), n("ConcatFromSequence", ["list"], ["z"], axis=axis, new_axis=new),
+                              n("SequenceAt", ["list", "last"], ["w"]), n("SequenceLength", ["list"], ["l"])],
+                             {"x": ["n", "b", 6]}, ["y", "z", "w", "l"], {"half": np.float32(0.5), "yes": np.array(True), "last": one(-1)}, {"least": 1})
+       for way, axis, new in (("stacked", 0, 1), ("stacked_last", -1, 1), ("joined", 1, 0), ("joined_first", -2, 0))},
     # none of its rounds: the type of what would grow is the body's
     "for_none": ([n("Loop", ["k", "", "x"], ["y", "z"], body=NOTHING)], {"x": ["a", 6]}, ["y", "z"], {"k": one(0), "half": np.float32(0.5)}, {"least": 1}),
     # (at least one: what is written is a Scan, of which ONNX Runtime refuses none)
