@@ -102,6 +102,7 @@ DYNC__PLAIN
 #include "tensor/storage.c"
 #include "tensor/alive.c"
 #include "tensor/copy.c"
+#include "tensor/nan.c"
 #include "tensor/watch.c"
 #include "tensor/dlpack.c"
 #include "tensor/scope.c"

@@ -7,30 +7,6 @@
 #include "code.h"
 DYNC__COLD
 
-/* On bits, which no compiler flag touches. */
-static bool dync__absent_nan(const dync__tensor *t)
-{
-    static const struct {
-        int dtype;
-        uint64_t magnitude, infinity;
-    } forms[] = {{DYNC_F32, 0x7fffffff, 0x7f800000},
-                 {DYNC_F64, INT64_MAX, 0x7ff0000000000000},
-                 {DYNC_F16, 0x7fff, 0x7c00},
-                 {DYNC_BF16, 0x7fff, 0x7f80}};
-    const void *data = dync__tensor_data(t);
-    int64_t n = 0;
-    bool nan = false;
-    if (dync__numel(t->lay.ndim, t->lay.shape, &n) != DYNC_OK) return false;
-    for (int k = 0; k < 4; k++)
-        for (int64_t i = 0; i < n && t->dtype == forms[k].dtype && !nan; i++) {
-            uint64_t bits = k == 0   ? ((const uint32_t *)data)[i]
-                            : k == 1 ? ((const uint64_t *)data)[i]
-                                     : ((const uint16_t *)data)[i];
-            nan = (bits & forms[k].magnitude) > forms[k].infinity;
-        }
-    return nan;
-}
-
 /* Is a NaN in one of them? Those of other devices are not read. */
 DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
 {
@@ -39,7 +15,8 @@ DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
         if (!grad[i] || !dync__device_is(grad[i]->device, DYNC__DEV_HOST)) continue;
         dync__tensor *dense =
             dync__layout_is_contiguous(&grad[i]->lay) ? NULL : dync__contiguous_copy(grad[i]);
-        nan = dync__absent_nan(dense ? dense : grad[i]);
+        const dync__tensor *t = dense ? dense : grad[i];
+        nan = dync__any_nan(t->dtype, dync__tensor_data(t), t->numel);
         dync__unref(dense);
     }
     return nan;

@@ -258,6 +258,8 @@ DYNC__DATA_DECL void (*dync__free_grad_meta)(struct dync__grad_meta *);
 DYNC__DATA_DECL void (*dync__observe_hook)(const dync__tensor *, int what, int dim);
 DYNC__DATA_DECL dync_value (*dync__specialise_hook)(dync_value);
 DYNC__FN dync_status dync__tensor_zero(dync__tensor *); /* its whole storage */
+/* Is a NaN among n elements that lie one after another? (nan.c) */
+DYNC__FN bool dync__any_nan(int dtype, const void *data, int64_t n);
 /* frees every tensor left and all slots (dync_shutdown) */
 DYNC__FN void dync__tensors_shutdown(void);
 DYNC__FN int64_t dync__live_tensors(void);
