@@ -48,7 +48,8 @@ DYNC_API dync_tensor *dync_full_opt(dync_value value, dync_make options);
 
 /* Tensors over data of .dtype: dync_from((float[]){1, 2, 3}, dync_shape(3), .requires_grad = true)
  * copies; dync_wrap borrows the caller's memory for as long as any tensor uses it; dync_constant
- * copies and, inside a traced function, is baked into the graph.
+ * copies and, inside a traced function, is baked into the graph: a new tensor in every call all the
+ * same, whoever writes it.
  *
  *   data           row major, as many elements as the shape has; NULL only where that is none
  *   ->             a new tensor, owned by the scope

@@ -130,6 +130,57 @@ static bool dync__graph_has_effects(const dync__graph *g)
     return false;
 }
 
+/* ---- constants ------------------------------------------------------------------------------- */
+/* The node of the dync_constant that x is or was; NULL: it is none. */
+static dync__node *dync__made_constant(const dync__tensor *x)
+{
+    dync__node *n = x->node;
+    while (n && !n->fresh) n = n->before;
+    return n;
+}
+
+/* Did the function write it, or does it leave, itself or a view of it? */
+static bool dync__constant_is_shown(const dync__tensor *x, int n, dync__tensor *const *fakes)
+{
+    bool leaves = x->storage->version > 0;
+    for (int i = 0; i < n; i++) leaves = leaves || fakes[i]->storage == x->storage;
+    return leaves;
+}
+
+static dync__node *dync__constant_copied(dync__rewrite *r, dync__node *old)
+{
+    dync__node *n = dync__rewrite_copy(r, old);
+    if (n && old->mark) {
+        dync__arg self = dync__arg_node(n);
+        n = dync__graph_call(r->to, DYNC__USED(DYNC__OP_clone), 1, &self, 1, old->info, NULL);
+        if (n) n->at = old->at, n->env = -1;
+    }
+    old->mark = n;
+    return n;
+}
+
+/* Such constants are copied in every call, which begins with what the program says. whole: *g is
+ * the pending graph itself, and no copy of a part of it; nodes: the outputs. */
+static dync_status dync__cut_constants(dync__tracer *t, dync__graph **g, bool whole, int n,
+                                       dync__tensor *const *fakes, dync__node **nodes)
+{
+    bool any = false;
+    dync__graph *to;
+    for (int i = 0; i < (*g)->node.n && whole; i++) (*g)->node.at[i]->mark = NULL;
+    for (int i = 0; i < t->rec.made.n; i++) {
+        dync__node *c = dync__made_constant(t->rec.made.at[i]), *at = c && !whole ? c->mark : c;
+        if (!at || !dync__constant_is_shown(t->rec.made.at[i], n, fakes)) continue;
+        at->mark = at;
+        any = true;
+    }
+    if (!any) return DYNC_OK;
+    dync_status status = dync__graph_rewrite(*g, dync__constant_copied, NULL, &to);
+    for (int i = 0; i < n && status == DYNC_OK; i++) nodes[i] = nodes[i]->mark;
+    dync__graph_unref(*g);
+    *g = to;
+    return status;
+}
+
 /* One piece [lo, hi) of several, or the whole. live(i) tells which made fakes leave. */
 static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, uint64_t site,
                                    const bool *live)
@@ -155,7 +206,8 @@ static dync_status dync__cut_range(dync__tracer *t, int lo, int hi, bool whole, 
     if (g && n == 0 && !dync__graph_has_effects(g))
         dync__graph_unref(g);
     else if (g) {
-        status = dync__cut_piece(t, g, site, n, fakes, nodes);
+        status = dync__cut_constants(t, &g, whole, n, fakes, nodes);
+        if (status == DYNC_OK) status = dync__cut_piece(t, g, site, n, fakes, nodes);
         for (int i = 0; i < n && status == DYNC_OK; i++) olds[i]->env = fakes[i]->node_output;
     }
     dync__free(fakes, (size_t)(made + 1) * sizeof *fakes);

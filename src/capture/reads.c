@@ -166,6 +166,7 @@ static bool dync__read_constant(const dync_make_from *m, dync_tensor *(*from)(dy
     dync_loc outer = dync__tls.at;
     if (m->at_.file) dync__tls.at = m->at_;
     if (real) *result = dync__trace_bake(t, real);
+    if (real && *result) dync__open(*result)->node->fresh = !dync__tensor_requires_grad(real);
     dync__tls.at = outer;
     return true;
 }

@@ -34,6 +34,7 @@ struct dync__node {
     bool is_read;  /* AOT: forward's, and what the walk backward made reads it: so do rules */
     /* get_attr: the parameter or constant; the graph holds a reference */
     dync__tensor *value;
+    bool fresh; /* get_attr, capture: of dync_constant, whose tensor is a new one in every call */
     /* placeholder: "L['x']"; call: the module whose forward made it, "L['self'].fc1", or NULL */
     const char *source;
     dync__arg scalar; /* placeholder of a number (symbolic or cell) */
