@@ -289,7 +289,7 @@ static bool dync__fuse_inline_all(dync__fuse_graph *g, bool tiny)
     for (int i = 0; i < g->n; i++) g->node[i].open = true;
     for (int i = 0; i < g->n; i++) {
         const dync__kernel *k = g->node[i].step.k;
-        if (!g->node[i].open || !dync__fuse_is_kernel(g, i) || !dync__fuse_traits_of(k).pointwise)
+        if (!g->node[i].open || !dync__fuse_is_kernel(g, i) || !dync__fuse_is_pointwise(k))
             continue;
         g->node[i].open = false;
         for (int b = 0, from; b < k->buf.n; b++) {

@@ -64,6 +64,7 @@ DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *e
 typedef struct dync__fuse_traits {
     bool pointwise, tangled, scatters, empty;
 } dync__fuse_traits;
+DYNC__FN bool dync__fuse_is_pointwise(const dync__kernel *);
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
 /* all indices of loops [from, to); of the whole kernel */
 DYNC__FN int64_t dync__fuse_size(const int64_t *extent, int from, int to);

@@ -188,7 +188,7 @@ DYNC__FN dync__kernel *dync__fuse_finish(dync__fuse_job *job, const dync__nest *
 DYNC__FN dync__kernel *dync__fuse_alone(dync__fuse_job *job, const dync__kernel *k)
 {
     dync__fuse_frame *f = &job->frame;
-    bool pointwise = dync__fuse_traits_of(k).pointwise;
+    bool pointwise = dync__fuse_is_pointwise(k);
     job->from[0] = k;
     job->from[1] = NULL;
     dync__frame_start(f, k);

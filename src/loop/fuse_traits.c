@@ -63,21 +63,29 @@ static bool dync__fuse_store_tangles(const dync__kernel *k, int i, uint64_t shar
     return false;
 }
 
-/* pointwise: no reduction, no scan, and no store from row code unless a row is one element. */
+/* No reduction, no scan, and no store from row code unless a row is one element. */
+DYNC__FN bool dync__fuse_is_pointwise(const dync__kernel *k)
+{
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan ||
+            (dync__fuse_is_store(in->prim) && !(in->section & 1) &&
+             dync__fuse_size(k->extent, k->n_outer, k->n_dims) != 1))
+            return false;
+    }
+    return true;
+}
+
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *k)
 {
-    dync__fuse_traits t = {true, false, false, false};
+    dync__fuse_traits t = {dync__fuse_is_pointwise(k), false, false, false};
     uint64_t shared = dync__fuse_shared_bufs(k);
-    bool one_index = dync__fuse_size(k->extent, k->n_outer, k->n_dims) == 1;
     for (int d = 0; d < k->n_dims; d++) t.empty |= k->extent[d] <= 0;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        bool store = dync__fuse_is_store(in->prim);
-        if (in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan ||
-            (store && !(in->section & 1) && !one_index))
-            t.pointwise = false;
         if (in->prim == DYNC__P_storex) t.scatters = true;
-        if (store && !t.tangled) t.tangled = dync__fuse_store_tangles(k, i, shared);
+        if (dync__fuse_is_store(in->prim) && !t.tangled)
+            t.tangled = dync__fuse_store_tangles(k, i, shared);
     }
     return t;
 }

@@ -116,7 +116,7 @@ static bool dync__cv_after(const dync__cv *v, dync__kernel *k, int32_t y, dync__
     const dync__inst *store;
     dync__operand out = c->operand[c->n - 1];
     memset(after, 0, sizeof *after);
-    if (!dync__fuse_traits_of(k).pointwise || k->uses_random || k->bound.n) return false;
+    if (!dync__fuse_is_pointwise(k) || k->uses_random || k->bound.n) return false;
     for (int i = 0; i < k->inst.n; i++)
         if (k->inst.at[i].prim == DYNC__P_load && dync__cv_buf(k, &k->inst.at[i])->id == y)
             whole = k->inst.at[from = i].access;

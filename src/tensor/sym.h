@@ -104,7 +104,7 @@ typedef struct dync__sz_memo {
     uint32_t epoch;
     int32_t what; /* 0: nothing */
 } dync__sz_memo;
-enum { DYNC__SZ_MEMO = DYNC__SMALLER(16, 512) /* a power of two */ };
+enum { DYNC__SZ_MEMO = DYNC__SMALLER(16, 1024) /* a power of two */ };
 typedef struct dync__symtab {
     dync__arena arena;
     int32_t refs;

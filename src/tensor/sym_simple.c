@@ -38,6 +38,14 @@ static int64_t dync__sz_simple(dync__symtab *t, const dync__sz_expr *e)
     return sum;
 }
 
+/* Is something known of a symbol in it? Else it is as simple as it was when it was made. */
+static bool dync__sz_has_found(const dync__symtab *t, const dync__sz_expr *e)
+{
+    for (int i = 0; i < t->symbol.n; i++)
+        if (t->symbol.at[i].is && e->uses >> DYNC__MIN(i, 63) & 1) return true;
+    return false;
+}
+
 /* After a guard has fixed a symbol, old tokens still name it; this gives the expression without it.
  * The result is kept until the next such finding (epoch). */
 DYNC__BUSY DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
@@ -48,7 +56,7 @@ DYNC__BUSY DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
         return size;
     dync__sz_expr e = t->expr.at[i]; /* what is built on the way moves them */
     if (e.simple_at == t->epoch) return e.simple;
-    int64_t simple = dync__sz_simple(t, &e);
+    int64_t simple = dync__sz_has_found(t, &e) ? dync__sz_simple(t, &e) : size;
     t->expr.at[i].simple = simple;
     t->expr.at[i].simple_at = t->epoch;
     return simple;
