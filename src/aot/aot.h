@@ -375,6 +375,9 @@ DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const 
 /* number.c: symbolic numbers as 0-dim tensors */
 DYNC__FN bool dync__graph_has_numbers(const dync__graph *);
 DYNC__FN dync_status dync__graph_numbers(dync__graph *, dync__graph **out);
+DYNC__FN void dync__aot_use_numbers(void); /* what follows has */
+/* the same graph where it has none */
+DYNC__FN dync_status dync__graph_of_tensors(dync__graph *, dync__graph **out);
 enum { DYNC__SIZED_SYMBOLS = 64 };
 /* sized.c: a graph of symbolic sizes through a compiler of plain ones, an instance for each set of
  * sizes */
@@ -391,6 +394,10 @@ DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examp
 /* staged.c: graphs in which data decide */
 DYNC__FN bool dync__graph_is_staged(const dync__graph *);
 DYNC__FN void dync__aot_use_stages(void);
+/* functionalize_write.c and, with it, runtime.c: what compiled code has for operators that write
+ * (api/link.h) */
+DYNC__FN void dync__functional_use_writes(void);
+DYNC__FN void dync__aot_use_writes(void);
 DYNC__FN dync_status dync__staged_compile(dync__graph *, const dync__options *options,
                                           dync__graph_compiler, void *user, dync_callable *out);
 DYNC__FN dync_status dync__sized_compile(

@@ -30,10 +30,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_compile(dync__graph *graph, const dync
     dync__aot_code *c = dync__aot_code_new(graph);
     const char *why = NULL;
     dync_status status = c ? DYNC_OK : DYNC_ERR_MEMORY;
-    if (c && dync__graph_has_numbers(graph))
-        status = dync__graph_numbers(graph, &c->graph);
-    else if (c)
-        c->graph = dync__graph_ref(graph);
+    if (c) status = dync__graph_of_tensors(graph, &c->graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_ERR_UNSUPPORTED && c->plain) {
         dync__log(DYNC__LOG_aot, "graph runs operator by operator: %s", why ? why : "?");

@@ -221,6 +221,7 @@ DYNC_API dync_status(dync_aot_export)(dync_graph *handle, const dync_value *inpu
     const char *why = NULL;
     bool off = dync__grad_is_off();
     dync__aot_use_gradients();
+    dync__functional_use_writes();
     if (joint) dync__grad_off(false);
     dync_status status = dync__aot_trace(
         graph, inputs, joint && dync__aot_wants_grad(graph, inputs), &how, &a, &why);
@@ -252,6 +253,7 @@ static dync_status dync__export_sized(dync__graph *graph, const dync__aot_how *h
                  *before = dync__tls.syms;
     if (graph->syms && !t) return DYNC_ERR_MEMORY;
     bool off = dync__grad_off(true);
+    dync__functional_use_writes();
     dync__tls.syms = t;
     dync_status status = dync__aot_trace(graph, NULL, false, how, a, why);
     if (status == DYNC_OK && t && !dync__graph_settle_sizes(a->joint, t)) {

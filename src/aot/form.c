@@ -66,10 +66,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
     dync__tls.syms = t;
     /* what is found from here on is what instances must fit */
     if (t) t->guard.n = 0;
-    if (status == DYNC_OK && dync__graph_has_numbers(graph))
-        status = dync__graph_numbers(graph, &c->graph);
-    else if (status == DYNC_OK)
-        c->graph = dync__graph_ref(graph);
+    if (status == DYNC_OK) status = dync__graph_of_tensors(graph, &c->graph);
     if (status == DYNC_OK) status = dync__aot_code_trace(c, examples, options, inner, &why);
     if (status == DYNC_OK) status = dync__form_settle(c, t);
     if (status == DYNC_OK && t->failed) status = DYNC_ERR_MEMORY;

@@ -142,6 +142,14 @@ static dync_status dync__functional_inplace(dync__functional *f, dync__opcall *c
     return DYNC_OK;
 }
 
+/* By need: where a program calls operators that write. */
+static dync_status (*DYNC__BY_NEED dync__functional_writes)(dync__functional *, dync__opcall *) =
+    DYNC__AT_FIRST(dync__functional_inplace);
+DYNC__FN void dync__functional_use_writes(void)
+{
+    DYNC__PUT(dync__functional_writes, dync__functional_inplace);
+}
+
 /* Is an operator that has a decomposition replaced by it? */
 static bool dync__functional_expands(const dync__functional *f, const dync__opcall *c)
 {
@@ -226,7 +234,8 @@ static dync_status dync__functional_call(dync__handler *self, dync__opcall *c)
     if (row->cls == DYNC__EFFECT) return dync__functional_seed(f, c);
     if (row->flags & DYNC__OP_RETARGETS) return dync__functional_set(f, c);
     if (row->flags & DYNC__OP_DATA_SHAPE) return dync__functional_refuse(f, row->name);
-    if (row->cls == DYNC__INPLACE) return dync__functional_inplace(f, c);
+    if (row->cls == DYNC__INPLACE)
+        return dync__functional_writes ? dync__functional_writes(f, c) : dync__unlinked("writes");
     if ((row->flags & DYNC__OP_OPAQUE) && (row->flags & DYNC__OP_WRITES))
         return dync__functional_refuse(f, row->name);
     if (dync__row_is_control(row)) return dync__functional_control(f, c, dync__functional_record);

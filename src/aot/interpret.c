@@ -167,6 +167,7 @@ static dync_status dync__interpreted_find(dync__interpreted *p)
     p->written = dync__arena_alloc(&p->arena, n * sizeof *p->written);
     p->until = dync__arena_alloc(&p->arena, n * sizeof *p->until);
     if (!place || !p->written || !p->until) return DYNC_ERR_MEMORY;
+    memset(place, 0xff, n * sizeof *place);
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *x = g->node.at[i];
         host = host && (!x->has_info || dync__device_is(x->info[0].device, DYNC__DEV_HOST));

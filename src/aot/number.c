@@ -141,3 +141,13 @@ DYNC__FN dync_status dync__graph_numbers(dync__graph *g, dync__graph **out)
 {
     return dync__graph_rewrite(g, dync__numbers_node, NULL, out);
 }
+
+/* By need: where numbers are symbolic, a program has cells, or brings graphs along. */
+static dync_status (*DYNC__BY_NEED dync__numbers_used)(dync__graph *, dync__graph **out) =
+    DYNC__AT_FIRST(dync__graph_numbers);
+DYNC__FN void dync__aot_use_numbers(void) { DYNC__PUT(dync__numbers_used, dync__graph_numbers); }
+DYNC__FN dync_status dync__graph_of_tensors(dync__graph *g, dync__graph **out)
+{
+    if (!dync__graph_has_numbers(g)) return *out = dync__graph_ref(g), DYNC_OK;
+    return dync__numbers_used ? dync__numbers_used(g, out) : dync__unlinked("symbolic numbers");
+}

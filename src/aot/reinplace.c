@@ -205,7 +205,6 @@ DYNC__FN dync_status dync__reinplace_find(const dync__graph *g, dync__arena *are
 {
     size_t n = (size_t)g->node.n + 1;
     dync__reinplace r = {.g = g, .joined = joined, .host = host, .place = place};
-    memset(place, 0xff, n * sizeof *place);
     if (!dync__pass_on(DYNC__PASS_reinplace)) return DYNC_OK;
     r.written = written;
     r.root = dync__arena_alloc(arena, n * sizeof *r.root);

@@ -112,6 +112,22 @@ static dync_status dync__aot_write_back(const dync__aot_graphs *g, dync__tensor 
     return status;
 }
 
+/* By need: where a program calls operators that write. */
+static dync_status (*DYNC__BY_NEED dync__aot_write_used)(
+    const dync__aot_graphs *, dync__tensor *const *actual,
+    dync__tensor *const *fw_out) = DYNC__AT_FIRST(dync__aot_write_back);
+DYNC__FN void dync__aot_use_writes(void)
+{
+    DYNC__PUT(dync__aot_write_used, dync__aot_write_back);
+    dync__functional_use_writes();
+}
+static dync_status dync__aot_written(const dync__aot_graphs *g, dync__tensor *const *actual,
+                                     dync__tensor *const *fw_out)
+{
+    if (!dync__aot_write_used) return dync__unlinked("writes");
+    return dync__aot_write_used(g, actual, fw_out);
+}
+
 /* Values that lie on the memory of something else take its place in fw_out; others are no views,
  * however they were made. */
 static dync_status dync__aot_place_values(const dync__aot_graphs *g, dync__tensor *const *actual,
@@ -211,7 +227,7 @@ static dync_status dync__aot_call(dync__aot_code *c, dync__tensor *const *actual
         status = dync__aot_gradients_used->attach(c, g->actual.n, actual, fw_out,
                                                   fw_out + g->mutated.n + g->value.n, random);
     dync__grad_off(grad_off);
-    if (status == DYNC_OK && g->mutated.n) status = dync__aot_write_back(g, actual, fw_out);
+    if (status == DYNC_OK && g->mutated.n) status = dync__aot_written(g, actual, fw_out);
     if (status == DYNC_OK) status = dync__aot_finish(g, actual, fw_out, out);
     for (int i = 0; i < c->n_fw_out; i++) dync__unref(fw_out[i]);
     dync__room_end(fw_out, few, c->n_fw_out, sizeof *fw_out);

@@ -4,12 +4,12 @@
  * has for gradients (a tenth of compiling) is for programs that compile and have a tensor that
  * requires a gradient: dync_compile defines a weak name, dync__compiles_gradients, in the user's
  * file, and the tape, where a program has it, calls that if it is defined; so with what compiled
- * code has for hooks, dync_gradients inside, cells, functions inside operators and graphs that a
- * program brings along. The rule of an operator's
- * gradient is for programs that call the operator and start a backward: dync_backward and its kin
- * define a weak name for each rule in the user's file, dync__link_g_add and others, and the
- * operator's rule calls that if it is defined. Where linkers do not know sections and weak names,
- * every program links all of it.
+ * code has for hooks, dync_gradients inside, cells, functions inside operators, graphs that a
+ * program brings along, cat, operators that write, and operators of the user's. The rule of an
+ * operator's gradient is for programs that call the operator and start a backward: dync_backward
+ * and its kin define a weak name for each rule in the user's file, dync__link_g_add and others, and
+ * the operator's rule calls that if it is defined. Where linkers do not know sections and weak
+ * names, every program links all of it.
  *   thread   any */
 #if defined(DYNC_SMALL) && defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && \
     !defined(DYNC_STATIC) && (__SIZEOF_POINTER__ == 8 || __SIZEOF_POINTER__ == 4)
@@ -36,7 +36,7 @@
 /* once in a file, however often it is inlined */
 #define DYNC__COMPILES()                                                                  \
     __asm__(".ifndef dync__compiles_gradients\n"                                          \
-            ".irp r,gradients,hooks,late,asks,cells,inside,graphs\n"                           \
+            ".irp r,gradients,hooks,late,asks,cells,inside,graphs,joins,writes,opaque\n"      \
             DYNC__LINK("dync__compiles_\\r", "dync__compile_\\r") ".endr\n.endif")
 #define DYNC__LINK_RULES()                                                                \
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
@@ -61,6 +61,10 @@ DYNC_API void dync__compile_asks(void);
 DYNC_API void dync__compile_cells(void);
 DYNC_API void dync__compile_inside(void);
 DYNC_API void dync__compile_graphs(void);
+DYNC_API void dync__compile_joins(void);
+DYNC_API void dync__compile_writes(void);
+DYNC_API void dync__compile_opaque(void);
+DYNC_API void dync__compile_numbers(void);
 DYNC_API void dync__compile_all(void);
 
 /* A small program that names no backend links no other than inductor, one that has no text of
@@ -78,6 +82,7 @@ DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const
                                                        dync_compile_options options)
 {
     DYNC__COMPILES();
+    if (options.symbolic) dync__compile_numbers();
     return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
            : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
                                           : dync__compile_usual(callee, fn_name, options);

@@ -208,6 +208,7 @@ static void dync__backends_describe(const char *wanted, dync__str *s)
 DYNC_API const dync_backend *dync_lookup_backend(const char *name)
 {
     const dync_backend *b = name ? dync__backend_find(name) : NULL;
+    dync__inductor_use_all();
     if (b) return b;
     dync__str s = {0};
     dync__backends_describe(name, &s);
@@ -232,6 +233,7 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
                           example_inputs ? "" : "NULL and ", n);
     const dync_backend *b = backend ? dync_lookup_backend(backend) : dync__backend_default();
     if (!b) return DYNC_ERR_VALUE;
+    dync__inductor_use_all();
     memset(out, 0, sizeof *out);
     DYNC__ATOMIC_STORE(&g->fixed, 1);
     return b->compile(graph, example_inputs, n, NULL, out, b->user);

@@ -205,13 +205,28 @@ DYNC__MET DYNC_API void dync__compile_asks(void)
     dync__capture_use_asks();
     dync__aot_use_stages();
 }
-DYNC__MET DYNC_API void dync__compile_cells(void) { dync__capture_use_cells(); }
+DYNC__MET DYNC_API void dync__compile_cells(void)
+{
+    dync__capture_use_cells();
+    dync__aot_use_numbers();
+}
 DYNC__MET DYNC_API void dync__compile_inside(void) { dync__aot_use_inside(); }
 DYNC__MET DYNC_API void dync__compile_graphs(void)
 {
     dync__aot_use_stages();
     dync__aot_use_lists();
+    dync__aot_use_numbers();
+    dync__inductor_use_opaque();
 }
+DYNC__MET DYNC_API void dync__compile_joins(void) { dync__inductor_use_joins(); }
+DYNC__MET DYNC_API void dync__compile_writes(void)
+{
+    dync__aot_use_writes();
+    dync__inductor_use_writes();
+}
+DYNC__MET DYNC_API void dync__compile_opaque(void) { dync__inductor_use_opaque(); }
+/* a call of dync_compile with .symbolic */
+DYNC_API void dync__compile_numbers(void) { dync__aot_use_numbers(); }
 DYNC_API void dync__compile_all(void)
 {
     dync__compile_gradients();
@@ -220,6 +235,8 @@ DYNC_API void dync__compile_all(void)
     dync__compile_cells();
     dync__compile_inside();
     dync__compile_graphs();
+    dync__compile_joins();
+    dync__compile_writes();
 }
 #else
 static void dync__compile_all(void) {}

@@ -44,6 +44,12 @@ DYNC__FN dync_status dync__inductor_sized_narrow(dync__inductor_sized *, const b
 DYNC__FN bool dync__inductor_sized_wants(dync__inductor_sized *, const bool *used, int32_t uses);
 DYNC__FN int32_t dync__inductor_sized_uses(dync__inductor_sized *);
 DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *);
+/* What compiled code has for abilities of operators (api/link.h), put in place: concatenations in
+ * parts, operators that write, operators that nobody looks into. */
+DYNC__FN void dync__inductor_use_joins(void);
+DYNC__FN void dync__inductor_use_writes(void);
+DYNC__FN void dync__inductor_use_opaque(void);
+DYNC__FN void dync__inductor_use_all(void); /* and aot's for writes and numbers */
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the
  * node. */
 DYNC__FN bool dync__opaque_is(const dync__kcall *);

@@ -25,6 +25,47 @@ DYNC__FN int dync__graph_device(const dync__graph *g)
     return here && device >= 0 ? -1 : DYNC__MAX(device, DYNC_CPU);
 }
 
+/* ---- by need --------------------------------------------------------------------------------- */
+/* Who calls cat, or an operator that writes, puts these in place (api/link.h). */
+typedef struct dync__lower_joins {
+    dync_status (*find)(dync__lowerer *);
+    dync_status (*lower)(dync__lowerer *, const dync__opcall *, const dync__node *);
+    bool (*nests)(const dync__lowerer *, const dync__node *);
+    dync_status (*cat)(dync__lowerer *, const dync__node *, const dync__operand *out);
+} dync__lower_joins;
+static const dync__lower_joins dync__lower_joins_all = {dync__parts_find, dync__parts_lower,
+                                                        dync__parts_nests, dync__parts_cat};
+static const dync__lower_joins *DYNC__BY_NEED dync__lower_joins_used =
+    DYNC__AT_FIRST(&dync__lower_joins_all);
+DYNC__FN void dync__inductor_use_joins(void)
+{
+    DYNC__PUT(dync__lower_joins_used, &dync__lower_joins_all);
+}
+
+typedef struct dync__lower_writes {
+    dync_status (*places)(dync__lowerer *);
+    dync_status (*lower)(dync__lowerer *, const dync__opcall *, const dync__node *,
+                         const dync__operand *in, int n_in);
+    dync_status (*over)(dync__lowerer *, int node);
+} dync__lower_writes;
+static const dync__lower_writes dync__lower_writes_all = {dync__lower_places, dync__reinplace_lower,
+                                                          dync__lower_write_over};
+static const dync__lower_writes *DYNC__BY_NEED dync__lower_writes_used =
+    DYNC__AT_FIRST(&dync__lower_writes_all);
+DYNC__FN void dync__inductor_use_writes(void)
+{
+    DYNC__PUT(dync__lower_writes_used, &dync__lower_writes_all);
+    dync__lower_over_use();
+}
+DYNC__FN void dync__inductor_use_all(void)
+{
+    dync__inductor_use_joins();
+    dync__inductor_use_writes();
+    dync__inductor_use_opaque();
+    dync__aot_use_writes();
+    dync__aot_use_numbers();
+}
+
 /* ---- arguments ------------------------------------------------------------------------------- */
 /* Nodes become fakes for the lowering rules, and their operands are appended to `operand` in
  * preorder. The caller has made room for all of them. */
@@ -149,6 +190,7 @@ static dync_status dync__lower_getitem(dync__lowerer *w, const dync__node *n)
 
 static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n)
 {
+    const dync__lower_joins *joins = dync__lower_joins_used;
     dync__arg args[DYNC__MAX_ARGS];
     int n_in = 0, room = 1;
     for (int i = 0; i < n->nargs; i++) room += dync__arg_count_tensors(&n->args[i]);
@@ -174,12 +216,12 @@ static dync_status dync__lower_call(dync__lowerer *w, const dync__node *n)
         return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->pb.sized && ((opaque && !control) || c.row->cls == DYNC__INPLACE))
         return dync__fail(DYNC_ERR_UNSUPPORTED, "%s is lowered with numbers", c.row->name);
-    if (placed) return dync__reinplace_lower(w, &c, n, in, n_in);
+    if (placed) return dync__lower_writes_used->lower(w, &c, n, in, n_in);
     if (control) return c.row->lower(&w->pb, &c, in, w->value[n->index]);
     if (opaque) return dync__opaque_lower(&w->pb, n, n_in, in, w->value[n->index]);
     if (w->joined[n->index] >= 0) return DYNC_OK; /* its reader reads the parts */
-    if (w->parts[n->index]) return dync__parts_lower(w, &c, n);
-    if (dync__parts_nests(w, n)) return dync__parts_cat(w, n, w->value[n->index]);
+    if (w->parts[n->index]) return joins->lower(w, &c, n);
+    if (joins && joins->nests(w, n)) return joins->cat(w, n, w->value[n->index]);
     return dync__op_lower(&w->pb, &c, in, n_in, w->value[n->index]);
 }
 
@@ -200,7 +242,7 @@ static dync_status dync__lower_nodes(dync__lowerer *w)
             DYNC__TRY(dync__lower_view(w, n));
         else
             DYNC__TRY(dync__lower_call(w, n));
-        DYNC__TRY(dync__lower_write_over(w, i));
+        if (dync__lower_writes_used) DYNC__TRY(dync__lower_writes_used->over(w, i));
     }
     return DYNC_OK;
 }
@@ -279,8 +321,13 @@ DYNC__FN dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const b
     w->written = dync__arena_alloc(&w->arena, n * sizeof *w->written);
     bool made = w->value && w->fake && w->base && w->bias && w->parts && w->joined && w->leaves &&
                 w->viewed && w->place && w->written;
-    dync_status status = made ? dync__parts_find(w) : DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__lower_places(w);
+    dync_status status = made ? DYNC_OK : DYNC_ERR_MEMORY;
+    if (made) {
+        memset(w->joined, 0xff, n * sizeof *w->joined);
+        memset(w->place, 0xff, n * sizeof *w->place);
+    }
+    if (made && dync__lower_joins_used) status = dync__lower_joins_used->find(w);
+    if (status == DYNC_OK && dync__lower_writes_used) status = dync__lower_writes_used->places(w);
     if (status == DYNC_OK) {
         status = dync__lower_bases(w, used);
         if (status == DYNC_OK) status = dync__lower_nodes(w);

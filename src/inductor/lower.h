@@ -44,7 +44,8 @@ DYNC__FN dync_status dync__lower_steps(dync__lowerer *, dync__graph *, const boo
 DYNC__FN dync__plan_options dync__lower_options(const dync__lowerer *, const dync__options *);
 /* The bytes of each output's storage, of the slots in pb. */
 DYNC__FN void dync__lowered_storages(dync__lowered *, const dync__pb *);
-/* parts.c: fills w->parts and w->joined; lowers the call of a node that has parts. */
+/* parts.c, by need (cat): fills w->parts (NULL before) and w->joined (-1); lowers the call of a
+ * node that has parts. */
 DYNC__FN dync_status dync__parts_find(dync__lowerer *);
 DYNC__FN dync_status dync__parts_lower(dync__lowerer *, const dync__opcall *, const dync__node *);
 /* Does n put others together in its own memory? Lowers it, into out. */
@@ -52,12 +53,14 @@ DYNC__FN bool dync__parts_nests(const dync__lowerer *, const dync__node *);
 DYNC__FN dync_status dync__parts_cat(dync__lowerer *, const dync__node *, const dync__operand *out);
 /* reinplace.c: dync__layout_span, which may be symbolic. */
 DYNC__FN int64_t dync__lower_span(const dync__layout *);
-/* reinplace.c: fills w->place, w->written (after dync__parts_find); lowers a write in place. */
+/* reinplace.c, by need (operators in place, scatters): fills w->place (-1 before), w->written
+ * (after dync__parts_find); lowers a write in place. */
 DYNC__FN dync_status dync__lower_places(dync__lowerer *);
 DYNC__FN dync_status dync__reinplace_lower(dync__lowerer *, const dync__opcall *,
                                            const dync__node *, const dync__operand *in, int n_in);
-/* lower_over.c: fills w->base, w->leaves and the copies into inputs that are due; emits those due
- * behind this node. */
+/* lower_over.c: fills w->base, w->leaves and the copies into inputs that are due (by need, as
+ * above); emits those due behind this node. */
 DYNC__FN dync_status dync__lower_bases(dync__lowerer *, const bool *used);
 DYNC__FN dync_status dync__lower_write_over(dync__lowerer *, int node);
+DYNC__FN void dync__lower_over_use(void);
 #endif

@@ -20,17 +20,10 @@ static void dync__lower_uses(const dync__lowerer *w, const dync__arg *a, int at,
 /* Outputs that may be written over their inputs, each after the last reader. The copy fuses into
  * the kernel that computes the value, where that reads nothing else of the input. Not where another
  * output lies on the memory of either. */
-static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
+static void dync__lower_over_find(dync__lowerer *w, const dync__arg *out, int *last)
 {
     int n = w->g->node.n;
-    w->over_after =
-        dync__arena_alloc(&w->arena, (size_t)(2 * out->n + 2 * n + 2) * sizeof *w->over_after);
-    if (!w->over_after) return DYNC_ERR_MEMORY;
-    w->over_next = w->over_after + out->n;
-    w->over_first = w->over_next + out->n;
-    int *last = w->over_first + n;
-    memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
-    if (!dync__pass_on(DYNC__PASS_over)) return DYNC_OK;
+    if (!dync__pass_on(DYNC__PASS_over)) return;
     for (int i = 0; i < n && w->g->over.n; i++) {
         const dync__node *k = w->g->node.at[i];
         for (int a = 0; a < k->nargs; a++)
@@ -52,6 +45,23 @@ static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
         w->over_next[i] = w->over_first[after];
         w->over_first[after] = i + 1;
     }
+}
+static void (*DYNC__BY_NEED dync__lower_over_used)(
+    dync__lowerer *, const dync__arg *out, int *last) = DYNC__AT_FIRST(dync__lower_over_find);
+DYNC__FN void dync__lower_over_use(void)
+{
+    DYNC__PUT(dync__lower_over_used, dync__lower_over_find);
+}
+static dync_status dync__lower_over(dync__lowerer *w, const dync__arg *out)
+{
+    int n = w->g->node.n;
+    w->over_after =
+        dync__arena_alloc(&w->arena, (size_t)(2 * out->n + 2 * n + 2) * sizeof *w->over_after);
+    if (!w->over_after) return DYNC_ERR_MEMORY;
+    w->over_next = w->over_after + out->n;
+    w->over_first = w->over_next + out->n;
+    memset(w->over_after, 0xff, (size_t)out->n * sizeof *w->over_after);
+    if (dync__lower_over_used) dync__lower_over_used(w, out, w->over_first + n);
     return DYNC_OK;
 }
 

@@ -88,8 +88,8 @@ DYNC__FN bool dync__opaque_is(const dync__kcall *k)
 }
 
 /* The node outlives the plan: whoever runs the plan holds the graph. */
-DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
-                                        const dync__operand *in, const dync__operand *out)
+static dync_status dync__opaque_add(dync__pb *pb, const dync__node *n, int n_in,
+                                    const dync__operand *in, const dync__operand *out)
 {
     if (n_in + n->nout > DYNC__KCALL_OPERANDS)
         return dync__fail(DYNC_ERR_UNSUPPORTED,
@@ -108,4 +108,16 @@ DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n
         k->operand[i].written = i >= n_in;
     }
     return dync__pb_add_call(pb, k) ? DYNC_OK : DYNC_ERR_MEMORY;
+}
+
+/* By need: where a program has operators or hooks of its own, or brings graphs along. */
+static dync_status (*DYNC__BY_NEED dync__opaque_used)(
+    dync__pb *, const dync__node *, int n_in, const dync__operand *in,
+    const dync__operand *out) = DYNC__AT_FIRST(dync__opaque_add);
+DYNC__FN void dync__inductor_use_opaque(void) { DYNC__PUT(dync__opaque_used, dync__opaque_add); }
+DYNC__FN dync_status dync__opaque_lower(dync__pb *pb, const dync__node *n, int n_in,
+                                        const dync__operand *in, const dync__operand *out)
+{
+    if (!dync__opaque_used) return dync__unlinked("operators that nobody looks into");
+    return dync__opaque_used(pb, n, n_in, in, out);
 }

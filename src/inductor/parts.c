@@ -90,7 +90,6 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
 {
     /* the last node that writes what is there: a part must be read before it */
     int written = -1;
-    memset(w->joined, 0xff, (size_t)w->g->node.n * sizeof *w->joined);
     if (!dync__device_is(w->pb.device, DYNC__DEV_HOST) || !dync__pass_on(DYNC__PASS_parts))
         return DYNC_OK;
     int *before = dync__arena_alloc(&w->arena, (size_t)(w->g->node.n + 1) * sizeof *before);

@@ -15,7 +15,6 @@ DYNC__FN int64_t dync__lower_span(const dync__layout *lay)
     return dync__sz_add(last, 1);
 }
 
-/* Fills w->place, w->written. */
 DYNC__FN dync_status dync__lower_places(dync__lowerer *w)
 {
     return dync__reinplace_find(w->g, &w->arena, w->joined,

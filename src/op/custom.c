@@ -271,12 +271,14 @@ static dync_status dync__custom_fill(dync__custom_row *c, const char *name, cons
                       schema, (int)DYNC__MAX_OUT);
 }
 
+DYNC__MEETING(opaque)
 /* Names are not checked for doubles here: dync_op_register does, before. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
                                       dync_function meta, void *user)
 {
     dync__custom_row *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;
+    DYNC__MEET(opaque);
     c->impl = impl;
     c->meta = meta;
     c->user = user;
@@ -302,6 +304,7 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
 DYNC__FN int dync__hook_number(dync_hook fn, void *user)
 {
     dync__hook_pair pair = {fn, user};
+    DYNC__MEET(opaque);
     dync__at_shutdown(dync__customs_free);
     dync__lock(&dync__customs.lock);
     int i = 0, n = dync__customs.hook.n;

@@ -4,6 +4,7 @@
 DYNC__COLD
 
 /* ---- in place -------------------------------------------------------------------------------- */
+DYNC__MEETING(writes)
 
 /* The functional row decides shape and dtype; self must take them. self keeps its dtype and
  * strides: the value is cast to it, which must not lose the category (a float is not stored in an
@@ -14,6 +15,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
     dync__opcall f = *call;
     dync__tensor *self;
     dync__info value;
+    DYNC__MEET(writes);
     DYNC__TRY(dync__infer_tensor(call, 0, &self));
     f.op = call->row->inplace_of;
     f.row = dync__op_info(f.op);

@@ -57,10 +57,12 @@ DYNC__FN dync_status dync__i_take_along_dim(const dync__opcall *call, dync__info
 
 /* Arguments (self, dim, index, src or number): self with out[index[i][j]][j] = src[i][j] for dim 0.
  * index is inside of self but for dim, and inside of src in every dim. Also of scatter_add. */
+DYNC__MEETING(writes)
 DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
     int dim, device;
+    DYNC__MEET(writes);
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));
     DYNC__TRY(dync__infer_value(call, 3));
@@ -110,6 +112,7 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
 {
     dync__tensor *t, *index, *src;
     int dim, device;
+    DYNC__MEET(writes);
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));
     DYNC__TRY(dync__infer_tensor(call, 3, &src));

@@ -9,6 +9,7 @@ DYNC__COLD
 /* Arguments (list, dim). Dtypes promote; all sizes but that of dim agree. A tensor of shape [0] is
  * left out whatever the others' rank is, which PyTorch keeps for old programs; where there are no
  * others it decides the rank. */
+DYNC__MEETING(joins)
 DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *list = &call->args[0];
@@ -16,6 +17,7 @@ DYNC__FN dync_status dync__i_cat(const dync__opcall *call, dync__info *out)
     dync__promoter p = {-1, -1, -1};
     int64_t shape[DYNC_MAX_DIMS], total = 0;
     int dim = 0;
+    DYNC__MEET(joins);
     if (list->kind != DYNC__A_LIST || list->n < 1)
         return dync__fail(DYNC_ERR_VALUE, "expected a non-empty list of tensors");
     for (int i = 0; i < list->n; i++) {
@@ -136,10 +138,12 @@ DYNC__FN dync_status dync__i_view_backward(const dync__opcall *call, dync__info 
 /* A dense tensor in the form of self, whatever self's offset; the part must stay inside. Arguments
  * (self, src, sizes, strides, offset). `items` is self's own reach, from its first to its last
  * element: the result has no memory outside of that. */
+DYNC__MEETING(writes)
 DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *src;
     dync__layout part;
+    DYNC__MEET(writes);
     int64_t items = 1;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 1, &src));

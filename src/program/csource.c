@@ -166,6 +166,7 @@ static dync_status dync__csource_lower(dync__csource *c, const char **why)
 {
     dync__csource_unit *u = &c->main;
     dync__aot_how how = {.decompose = DYNC__DECOMPOSE_PLAIN, .budget = 1, .data = true};
+    dync__inductor_use_all();
     DYNC__TRY(dync__csource_flat(c->program->name, c->program->graph, &c->flat));
     dync_status status = dync__aot_trace(c->flat, NULL, false, &how, &c->aot, why);
     if (status != DYNC_OK) return status;

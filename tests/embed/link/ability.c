@@ -79,6 +79,75 @@ static int call(dync_compiled *c, int i)
 {
     return is_sum(dync_call(c, dync_full(dync_shape(2), i % 2 ? -1 : 1)), i % 2 ? 2 : 4);
 }
+#elif ABILITY == 5 /* writes to an argument, as a whole and to a part */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_add_(x, 1);
+    dync_mul_(dync_narrow(x, 0, 0, 1), 2);
+    return dync_sum(x, DYNC_ALL, false);
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    return is_sum(dync_call(c, x), 3 * i + 3) && is_sum(x, 3 * i + 3);
+}
+#elif ABILITY == 6 /* a scatter, which writes over nothing that the program names */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *at = dync_zeros(dync_shape(2), .dtype = DYNC_I64);
+    return dync_index_add(dync_mul(x, 2), 0, at, dync_add(x, 1));
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_full(dync_shape(2), i)), 6 * i + 2);
+}
+#elif ABILITY == 7 /* a concatenation that only a pointwise operator reads */
+static dync_tensor *f(dync_tensor *x)
+{
+    return dync_mul(dync_cat(dync_tuple(x, dync_add(x, 1)), 0), 2);
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_full(dync_shape(2), i)), 8 * i + 4);
+}
+#elif ABILITY == 8 /* an operator of the user's */
+static dync_value twice(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    return dync_v_tensor(dync_mul(dync_as_tensor(v[0]), 2));
+}
+static dync_value like(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    return dync_v_tensor(dync_empty_like(dync_as_tensor(v[0])));
+}
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_value v = dync_v_tensor(x);
+    return dync_add(dync_as_tensor(dync_op_call_values("own::twice", 1, &v)), 1);
+}
+static int call(dync_compiled *c, int i)
+{
+    if (i == 0) dync_op_register("own::twice", "(Tensor x) -> Tensor", twice, like, NULL);
+    return is_sum(dync_call(c, dync_full(dync_shape(2), i)), 4 * i + 2);
+}
+#elif ABILITY == 9 /* a number that stays open */
+#define OPTIONS .symbolic = "n", .args = "x, n"
+static dync_value f(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    return dync_v_tensor(dync_mul(dync_as_tensor(v[0]), v[1]));
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_full(dync_shape(2), 3), DYNC_V(i)), 6 * i);
+}
+#endif
+#if !defined(OPTIONS)
+#define OPTIONS .fullgraph = false
 #endif
 
 int main(void)
@@ -86,7 +155,7 @@ int main(void)
     dync_init_options options = {.memory = memory, .memory_size = sizeof memory, .threads = 1};
     int failed = 0;
     if (dync_init(options) != DYNC_OK) return 1;
-    dync_compiled *c = dync_compile(f);
+    dync_compiled *c = dync_compile(f, OPTIONS);
     for (int i = 0; i < CALLS && !failed; i++) DYNC_SCOPE {
         if (!call(c, i) || dync_error() != DYNC_OK) failed = 2 + i;
     }
