@@ -7,7 +7,7 @@
 #include "base.h"
 DYNC__WARM
 
-DYNC__BUSY DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x)
+DYNC__BUSY DYNC__ONCE DYNC__FN uint64_t dync__hash_mix(uint64_t h, uint64_t x)
 {
     h = (h ^ x) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -107,6 +107,16 @@ static inline int dync__bit_length(unsigned long long x)
 #define DYNC__TEXT(s) s
 #endif
 
+/* A short function that many call: in a small program its code stands once, though it is some
+ * instructions longer to call. In headers DYNC__BRIEF: else inline. */
+#if defined(DYNC_SMALL)
+#define DYNC__ONCE DYNC__NOINLINE
+#define DYNC__BRIEF DYNC__UNUSED DYNC__NOINLINE static
+#else
+#define DYNC__ONCE
+#define DYNC__BRIEF DYNC__INLINE
+#endif
+
 /* How much work the compiler puts into a module of the merged header, which else takes far too long
  * under -O2. Each .c file names one under its includes; headers have DYNC__PLAIN, from dync.in.h:
  *   DYNC__COLD    makes things once (captures, compiles, prints, reads files): not optimised

@@ -295,8 +295,12 @@ DYNC__FN bool dync__memory_meets(const dync__tensor *, const dync__tensor *);
 typedef struct dync__break_record {
     const char *reason, *stack;
 } dync__break_record;
-/* What an explaining call collects: graphs in order and breaks. One per thread while open. */
+/* What an explaining call collects: graphs in order and breaks. One per thread while open. It
+ * brings along what adds to it, which a program that explains nothing does not link. */
 typedef struct dync__capture_log {
+    void (*entry)(struct dync__capture_log *, const dync__cache_entry *);
+    void (*segment)(struct dync__capture_log *, dync__graph *, uint64_t ns);
+    void (*cut)(struct dync__capture_log *, const char *reason, const char *stack);
     DYNC__VEC(dync__graph *) graphs;
     DYNC__VEC(dync__break_record) breaks;
     DYNC__VEC(const char *) guards;

@@ -31,14 +31,11 @@ static void dync__log_break(dync__tracer *t, const char *reason)
 {
     DYNC__COUNTER_ADD(graph_breaks, 1);
     dync__str stack = {0};
+    if (!dync__log_on(DYNC__LOG_graph) && !dync__capture_log_now) return;
     dync__trace_stack(t, &stack);
     dync__log(DYNC__LOG_graph, "graph break: %s\n%s", reason, dync__str_get(&stack));
-    if (dync__capture_log_now) {
-        dync__capture_log *log = dync__capture_log_now;
-        dync__break_record r = {dync__arena_strdup(&log->arena, reason),
-                                dync__arena_strdup(&log->arena, dync__str_get(&stack))};
-        if (r.reason && r.stack) (void)!dync__vec_push(&log->breaks, r);
-    }
+    if (dync__capture_log_now)
+        dync__capture_log_now->cut(dync__capture_log_now, reason, dync__str_get(&stack));
     dync__str_free(&stack);
 }
 

@@ -7,6 +7,28 @@ DYNC__COLD
 DYNC__DATA DYNC__TLS dync__capture_log *dync__capture_log_now = NULL;
 
 /* ---- the log an explaining call fills -------------------------------------------------------- */
+static void dync__explain_entry(dync__capture_log *log, const dync__cache_entry *e)
+{
+    dync__str s = {0};
+    dync__guards_print(e, &s);
+    const char *text = dync__arena_strdup(&log->arena, dync__str_get(&s));
+    if (text) (void)!dync__vec_push(&log->guards, text);
+    dync__str_free(&s);
+}
+
+static void dync__explain_segment(dync__capture_log *log, dync__graph *g, uint64_t ns)
+{
+    if (dync__vec_push(&log->graphs, g)) dync__graph_ref(g);
+    log->compile_ns += ns;
+}
+
+static void dync__explain_cut(dync__capture_log *log, const char *reason, const char *stack)
+{
+    dync__break_record r = {dync__arena_strdup(&log->arena, reason),
+                            dync__arena_strdup(&log->arena, stack)};
+    if (r.reason && r.stack) (void)!dync__vec_push(&log->breaks, r);
+}
+
 static void dync__capture_log_free(dync__capture_log *log)
 {
     for (int i = 0; i < log->graphs.n; i++) dync__graph_unref(log->graphs.at[i]);
@@ -133,6 +155,9 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     if (!f) return o;
     dync__capture_log log, *outer = dync__capture_log_now;
     memset(&log, 0, sizeof log);
+    log.entry = dync__explain_entry;
+    log.segment = dync__explain_segment;
+    log.cut = dync__explain_cut;
     dync__capture_log_now = &log;
     dync_scope scope = dync_scope_begin();
     uint64_t start = dync__now_ns();

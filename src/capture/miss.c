@@ -107,14 +107,7 @@ DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *
         dync__log_text(DYNC__LOG_guards, f->name, dync__str_get(&s));
         dync__str_free(&s);
     }
-    if (dync__capture_log_now) {
-        dync__capture_log *log = dync__capture_log_now;
-        dync__str s = {0};
-        dync__guards_print(e, &s);
-        const char *text = dync__arena_strdup(&log->arena, dync__str_get(&s));
-        if (text) (void)!dync__vec_push(&log->guards, text);
-        dync__str_free(&s);
-    }
+    if (dync__capture_log_now) dync__capture_log_now->entry(dync__capture_log_now, e);
 }
 
 /* A call that runs as it is written: what it uses is not freed meanwhile, and it may be left. miss:

@@ -163,11 +163,7 @@ DYNC__RARE static void dync__segment_logged(const dync__segment *s, const dync__
 {
     DYNC__COUNTER_ADD(graphs, 1);
     DYNC__COUNTER_ADD(ops, s->n_ops);
-    if (dync__capture_log_now) {
-        dync__capture_log *log = dync__capture_log_now;
-        if (dync__vec_push(&log->graphs, s->graph)) dync__graph_ref(s->graph);
-        log->compile_ns += ns;
-    }
+    if (dync__capture_log_now) dync__capture_log_now->segment(dync__capture_log_now, s->graph, ns);
     if (dync__log_on(DYNC__LOG_graph)) {
         dync_scope scope = dync_scope_begin();
         const char *text = dync_graph_str(dync__graph_handle(s->graph));

@@ -83,8 +83,8 @@ static void dync__ired_grain(const dync__interp_reduce *red, const char *x, int6
 }
 
 /* One partial result for each grain of n / length rows. */
-static void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
-                                int64_t length, int64_t n)
+static DYNC__ONCE void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
+                                           int64_t length, int64_t n)
 {
     for (int64_t left = length; n > 0; left = left ? left : length) {
         int64_t grain = DYNC__MIN(left, DYNC__TILE_GRAIN);

@@ -75,7 +75,7 @@ DYNC__FN int64_t dync__gemm_panel(int type);
 DYNC__FN void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t n, int64_t k,
                                      int64_t b_row, int64_t b_col);
 /* Where share i of m in `parts` even ones begins. */
-DYNC__INLINE int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
+DYNC__BRIEF int64_t dync__gemm_share(int64_t m, int64_t parts, int64_t i)
 {
     return m / parts * i + DYNC__MIN(i, m % parts);
 }

@@ -69,7 +69,7 @@ DYNC__FN void dync__gemm_pack_panels(int type, char *to, const char *b, int64_t 
                              b_col * bytes, k, b_row * bytes);
 }
 
-DYNC__RARE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
+DYNC__RARE DYNC__ONCE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t n, int64_t k)
 {
     int64_t nr = dync__gemm_panel(type);
     return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);

@@ -120,7 +120,7 @@ static bool dync__dtype_is_nan(double x)
     return (bits & INT64_MAX) > UINT64_C(0x7ff0000000000000);
 }
 
-static int64_t dync__dtype_saturate(double x, int64_t least, int64_t most)
+static DYNC__ONCE int64_t dync__dtype_saturate(double x, int64_t least, int64_t most)
 {
     if (dync__dtype_is_nan(x)) return 0;
     if (x <= (double)least) return least;

@@ -242,7 +242,7 @@ DYNC__SYM_FN int64_t dync__sz_factor(int64_t size);
 /* Plain arithmetic on sizes that callers made up does not overflow, nor does it give a token: what
  * is beyond 2^59 stays there, and no allocation is as large. */
 #define DYNC__SZ_MOST ((int64_t)1 << 59)
-DYNC__INLINE int64_t dync__sz_hold(int64_t x)
+DYNC__BRIEF int64_t dync__sz_hold(int64_t x)
 {
     return DYNC__UNLIKELY(x > DYNC__SZ_MOST || x < -DYNC__SZ_MOST)
                ? (x > 0 ? DYNC__SZ_MOST : -DYNC__SZ_MOST)
