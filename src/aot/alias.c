@@ -24,8 +24,8 @@ static dync_status dync__aot_entry_visit(void *state, dync__gvisitor *v)
     (void)state, (void)v;
     return DYNC_OK;
 }
-static const dync__gnode_class dync__aot_entry_class = {"Entry", dync__aot_entry_run, NULL, NULL,
-                                                        dync__aot_entry_visit};
+static const dync__gnode_class dync__aot_entry_class = {DYNC__TEXT("Entry"), dync__aot_entry_run,
+                                                        NULL, NULL, dync__aot_entry_visit};
 DYNC__FN bool dync__aot_is_entry(const struct dync__gnode *node)
 {
     return node->cls == &dync__aot_entry_class;

@@ -136,7 +136,8 @@ DYNC_API dync_tensor *(dync_requires_grad_)(dync_tensor * handle, bool on)
     if (traced && traced->requires_grad_ && traced->requires_grad_(handle, on, &result))
         return result;
     if (on && !dync__is_float_dtype(t->dtype)) {
-        dync__fail(DYNC_ERR_DTYPE, "only Tensors of floating point dtype can require gradients");
+        static const char own[] = "only Tensors of floating point dtype can require gradients";
+        dync__fail(DYNC_ERR_DTYPE, own);
         return NULL;
     }
     if (!on && !dync__tensor_is_leaf(t)) {

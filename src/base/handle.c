@@ -170,8 +170,9 @@ DYNC__RARE static const dync__object_slot *dync__object_slot_of(const void *hand
 
 DYNC__RARE DYNC__FN void *dync__object_fail(const void *handle, uint32_t kind, const char *who)
 {
+    static const char own[] = ": ";
     const char *text = dync__object_rows[kind].text, *noun = strchr(text, ' ') + 1,
-               *colon = who ? ": " : "";
+               *colon = who ? own : "";
     if (!who) who = "";
     if (!handle) {
         if (dync_error() == DYNC_OK)

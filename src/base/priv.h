@@ -100,7 +100,11 @@ static inline int dync__bit_length(unsigned long long x)
 
 /* A text in a table at file scope. In a small program it is an object that goes with its row: all
  * literals of such tables stand in one section, which the linker keeps or drops as a whole.
- * Elsewhere a literal, and equal ones are one. */
+ * Elsewhere a literal, and equal ones are one.
+ *
+ * Equal literals of functions are one too, and stand beside the other texts of the first function
+ * that has them, all of which a program then links. A function that small programs have keeps what
+ * it shares with one that few have as an array: static const char own[] = "kernel". */
 #if defined(DYNC_SMALL)
 #define DYNC__TEXT(s) ((const char[]){s})
 #else

@@ -36,6 +36,7 @@ DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int narg
 {
     dync_loc saved = dync__tls.at;
     dync__tls.at = dync__tls.call_at;
+    static const char own[] = "NULL";
     int arity = dync__callee_arity(&f->callee), i = 0;
     if (nargs != arity) {
         dync__fail(DYNC_ERR_VALUE, "%s takes %d argument%s, got %d", f->name, arity,
@@ -45,7 +46,7 @@ DYNC__RARE static dync_value dync__call_misfit(const dync__compiled *f, int narg
         bool null = args[i].kind == DYNC_KIND_TENSOR;
         if (!null || dync_error() == DYNC_OK)
             dync__fail(DYNC_ERR_VALUE, "%s: argument %d: expected a tensor, got %s", f->name, i + 1,
-                       null ? "NULL" : dync__kind_name(args[i].kind));
+                       null ? own : dync__kind_name(args[i].kind));
     }
     dync__tls.at = saved;
     return DYNC_NONE;

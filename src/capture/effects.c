@@ -53,7 +53,8 @@ static dync_status dync__grad_guard(dync__tracer *t, int32_t owner, dync__tensor
     dync__foreign f = {.owner = owner, .absent = !grad};
     const char *of = owner > 0 ? e->tensor[owner - 1].source
                                : e->foreign.at[-owner - 1].guard.source;
-    const char *source = dync__arena_printf(&e->arena, "%s.grad", of);
+    static const char own[] = "%s.grad";
+    const char *source = dync__arena_printf(&e->arena, own, of);
     if (!source) return DYNC_ERR_MEMORY;
     f.guard.source = source;
     f.guard.same_as = f.guard.shares_storage = f.shares_foreign = -1;

@@ -13,8 +13,9 @@ static const char *dync__frame_name(dync__tracer *t, const dync_callee *c, const
 {
     const char *name = c->name ? c->name : text ? text : "?", *open = strrchr(name, '(');
     if (!open) return name;
+    static const char own[] = "%.*s";
     size_t n = strcspn(open + 1, ",)");
-    const char *inner = dync__arena_printf(&t->scratch, "%.*s", (int)n, open + 1);
+    const char *inner = dync__arena_printf(&t->scratch, own, (int)n, open + 1);
     return inner && n ? inner : name;
 }
 

@@ -8,6 +8,8 @@
 #include "capture.h"
 DYNC__WARM
 
+static const char dync__guard_is[] = "%s is %s";
+
 DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dync__tensor *t,
                                            dync__str *out)
 {
@@ -54,11 +56,12 @@ DYNC__RARE static bool dync__tensor_reason(const dync__tensor_guard *g, const dy
 
 DYNC__RARE static void dync__guard_constant_text(const dync__guard_item *g, dync__str *out)
 {
+    static const char own[] = ".0";
     char number[40];
     switch ((dync_kind)g->kind) {
     case DYNC_KIND_FLOAT:
         dync__double_text(g->as.f, number, sizeof number);
-        dync__str_addf(out, "%s == %s%s", g->source, number, strpbrk(number, ".enN") ? "" : ".0");
+        dync__str_addf(out, "%s == %s%s", g->source, number, strpbrk(number, ".enN") ? "" : own);
         break;
     case DYNC_KIND_INT: dync__str_addf(out, "%s == %lld", g->source, (long long)g->as.i); break;
     case DYNC_KIND_BOOL:
@@ -98,7 +101,7 @@ DYNC__RARE static bool dync__alias_reason(const dync__cache_entry *e, const dync
     for (int i = 1; i < e->n_tensors; i++) {
         int same = e->tensor[i].same_as;
         if (same >= 0 && c->tensor[i] != c->tensor[same]) {
-            dync__str_addf(out, "%s is %s", e->tensor[same].source, e->tensor[i].source);
+            dync__str_addf(out, dync__guard_is, e->tensor[same].source, e->tensor[i].source);
             return true;
         }
     }
@@ -146,7 +149,7 @@ DYNC__RARE static bool dync__foreign_reason(const dync__cache_entry *e, const dy
     if (dync__foreign_aliases_hold(e, c, k, t, NULL)) return false;
     int same = f->guard.same_as;
     if (same >= 0 && c->tensor[same] != t)
-        dync__str_addf(out, "%s is %s", e->tensor[same].source, f->guard.source);
+        dync__str_addf(out, dync__guard_is, e->tensor[same].source, f->guard.source);
     else
         dync__str_addf(out, "%s shares memory as it did", f->guard.source);
     return true;

@@ -12,6 +12,7 @@
 #include "lint.h"
 DYNC__COLD
 
+static const char dync__lint_true[] = "true", dync__lint_false[] = "false";
 static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;
 DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
@@ -74,7 +75,7 @@ static void dync__lint_arg(const dync__lint *l, const dync__tracer *t, const dyn
         else
             dync__str_addf(s, "%lld", (long long)a->as.i);
         break;
-    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? "true" : "false"); break;
+    case DYNC__A_BOOL: dync__str_add(s, a->as.i ? dync__lint_true : dync__lint_false); break;
     case DYNC__A_FLOAT: dync__lint_number(t, dync__sf_bits(a->as.f), s); break;
     case DYNC__A_DIMS: dync__shape_text(s, a->n, a->as.dims); break;
     case DYNC__A_DTYPE: dync__str_add(s, dync__dtype_info((int)a->as.i)->name); break;
@@ -265,7 +266,7 @@ static void dync__lint_value(const dync_value *v, dync__str *s)
     const dync__list *l;
     switch (v->kind) {
     case DYNC_KIND_INT: dync__str_addf(s, "%lld", (long long)v->as.i); break;
-    case DYNC_KIND_BOOL: dync__str_add(s, v->as.b ? "true" : "false"); break;
+    case DYNC_KIND_BOOL: dync__str_add(s, v->as.b ? dync__lint_true : dync__lint_false); break;
     case DYNC_KIND_FLOAT:
         dync__double_text(v->as.f, number, sizeof number);
         dync__str_add(s, number);

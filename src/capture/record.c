@@ -252,11 +252,12 @@ static const char *dync__tracer_module(dync__tracer *t)
     int n = 0;
     for (; m && m != root && n < DYNC__COUNT_OF(path); m = m->parent) path[n++] = m;
     if (n == 0) return NULL;
+    static const char self[] = "self", module[] = "module", own[] = ".%s";
     dync__str s = {0};
-    dync__str_addf(&s, "L['%s']", m ? "self" : path[--n]->name ? path[n]->name : "module");
+    dync__str_addf(&s, "L['%s']", m ? self : path[--n]->name ? path[n]->name : module);
     while (n > 0) {
         n--;
-        dync__str_addf(&s, ".%s", path[n]->name ? path[n]->name : "module");
+        dync__str_addf(&s, own, path[n]->name ? path[n]->name : module);
     }
     const char *source = s.failed ? NULL
                                   : dync__arena_strdup(&t->rec.graph->arena, dync__str_get(&s));

@@ -50,13 +50,14 @@ static dync_status dync__raw_inputs(const dync__graph *g, int n_in, dync__tensor
     if (n_in != g->n_inputs)
         return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs,
                           n_in);
+    static const char own[] = "argument";
     for (int i = 0, k = 0; i < g->node.n && k < n_in; i++) {
         const dync__node *n = g->node.at[i];
         if (n->kind != DYNC__N_PLACEHOLDER) continue;
         const dync__tensor *t = in[k++];
         if (n->has_info && (t->dtype != n->info[0].dtype || t->device != n->info[0].device ||
                             !dync__layout_fits(&n->info[0].lay, &t->lay, true)))
-            return dync__metadata_differs(DYNC_ERR_VALUE, "argument", k - 1, n, t);
+            return dync__metadata_differs(DYNC_ERR_VALUE, own, k - 1, n, t);
     }
     return DYNC_OK;
 }
@@ -138,10 +139,11 @@ static bool dync__raw_takes_number(const dync__raw_state *r, int i)
  * strangers' are. Plain numbers become 0-dim tensors where the graph takes a number. */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
 {
+    static const char own[] = "NULL";
     dync_value result = DYNC_NONE;
     if (nargs < 0 || (nargs > 0 && !args)) {
         dync__fail(DYNC_ERR_VALUE, "a compiled graph: expected arguments, got %s",
-                   nargs < 0 ? "a negative number of them" : "NULL");
+                   nargs < 0 ? "a negative number of them" : own);
         return result;
     }
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, nargs, sizeof *in);

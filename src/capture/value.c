@@ -19,12 +19,7 @@ static dync_status dync__flatten_value(dync__callargs *c, const dync_value *v, i
         dync__tensor *t = dync__open(v->as.t);
         if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         /* traced code calls programs */
-        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling)
-            return dync__fail(DYNC_ERR_VALUE,
-                              "expected a tensor with data, got one that was "
-                              "made while another call was traced "
-                              "and kept in a variable (made by %s)",
-                              t->op ? t->op : "?");
+        if ((t->flags & DYNC__T_FAKE) && !dync__tls.compiling) return dync__fail_kept(t);
         c->tensor[c->n_tensors++] = t;
     } else if (v->kind == DYNC_KIND_LIST && v->as.l) {
         const dync__list *l = dync__value_list(*v);
@@ -64,6 +59,7 @@ DYNC__FN dync_value dync__value_map(dync_value v, dync__tensor_map fn, void *use
 
 DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i)
 {
+    static const char own[] = "%.*s";
     const char *p = names ? names : "";
     for (int k = 0; *p; k++) {
         while (*p == ' ' || *p == ',') p++;
@@ -71,7 +67,7 @@ DYNC__FN const char *dync__arg_name(dync__arena *arena, const char *names, int i
         while (*end && *end != ',') end++;
         const char *stop = end;
         while (stop > p && stop[-1] == ' ') stop--;
-        if (k == i && stop > p) return dync__arena_printf(arena, "%.*s", (int)(stop - p), p);
+        if (k == i && stop > p) return dync__arena_printf(arena, own, (int)(stop - p), p);
         p = end;
     }
     return dync__arena_printf(arena, "arg%d", i);

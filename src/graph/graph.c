@@ -155,11 +155,12 @@ static const char dync__constant_prefix[] = "_tensor_constant";
  * dync__node_is_constant know it again. */
 DYNC__FN dync__node *dync__graph_constant(dync__graph *g, dync__tensor *value)
 {
+    static const char own[] = "%s%d";
     char path[48];
     int n = 0;
     if (!g) return NULL;
     for (int i = 0; i < g->node.n; i++) n += dync__node_is_constant(g->node.at[i]);
-    dync__format(path, sizeof path, "%s%d", dync__constant_prefix, n);
+    dync__format(path, sizeof path, own, dync__constant_prefix, n);
     return dync__graph_attr(g, path, path, value);
 }
 

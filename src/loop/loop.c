@@ -97,7 +97,8 @@ DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, in
     dync__kernel *k = dync__arena_alloc(arena, sizeof *k);
     if (!k) return NULL;
     k->arena = arena;
-    k->name = dync__arena_strdup(arena, name && *name ? name : "kernel");
+    static const char own[] = "kernel";
+    k->name = dync__arena_strdup(arena, name && *name ? name : own);
     if (!k->name) return NULL;
     k->n_outer = n_outer;
     k->n_dims = n_dims;

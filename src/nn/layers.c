@@ -29,7 +29,8 @@ DYNC__FN dync_tensor *dync__layer_tensor(dync__module *m, const char *name)
  * without a bias has no such tensor, and NULL is none to the operator. */
 static dync_tensor *dync__layer_linear(dync__module *m, dync_tensor *x)
 {
-    return dync_linear(x, dync__layer_tensor(m, "weight"), dync__layer_tensor(m, "bias"));
+    static const char weight[] = "weight", bias[] = "bias";
+    return dync_linear(x, dync__layer_tensor(m, weight), dync__layer_tensor(m, bias));
 }
 
 static dync_tensor *dync__layer_identity(dync__module *m, dync_tensor *x) { return (void)m, x; }

@@ -97,6 +97,7 @@ DYNC_API dync_module *dync_nn_dropout(dync_real p)
 /* weight [out, in] and bias [out], both uniform within 1 / sqrt(in). */
 DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
 {
+    static const char weights[] = "weight", biases[] = "bias";
     const int64_t sizes[2] = {in, out};
     dync__module *m =
         dync__layer_sizes("dync_nn_linear", 2, sizes) ? dync__layer_new(&dync__class_Linear) : NULL;
@@ -104,8 +105,8 @@ DYNC_API dync_module *dync_nn_linear(int64_t in, int64_t out, bool bias)
     m->ints[0] = in;
     m->ints[1] = out;
     double bound = 1 / dync__sqrt((double)in);
-    bool ok = dync__init_uniform(m, "weight", dync_shape(out, in), bound) &&
-              (!bias || dync__init_uniform(m, "bias", dync_shape(out), bound));
+    bool ok = dync__init_uniform(m, weights, dync_shape(out, in), bound) &&
+              (!bias || dync__init_uniform(m, biases, dync_shape(out), bound));
     return dync__module_give(dync__layer_done(m, ok));
 }
 
@@ -254,8 +255,9 @@ DYNC_API dync_module *dync_sequential_of(int n, dync_module **children)
     dync__module *m = ok ? dync__layer_new(&dync__class_Sequential) : NULL;
     if (!ok) dync__fail(DYNC_ERR_VALUE, "dync_sequential: expected modules");
     for (int i = 0; ok && i < n; i++) {
+        static const char own[] = "%d";
         char name[16];
-        dync__format(name, sizeof name, "%d", i);
+        dync__format(name, sizeof name, own, i);
         dync__module *child = children[i] ? dync__module_open(children[i], "dync_sequential")
                                           : NULL;
         if (m && child)

@@ -94,7 +94,7 @@ static void dync__dispatch_shapes(dync__str *s, const dync__opcall *call)
         if (a->kind == DYNC__A_TENSOR)
             dync__shape_text(s, a->as.t->lay.ndim, a->as.t->lay.shape);
         else
-            dync__str_add(s, "[]");
+            dync__str_addc(s, '['), dync__str_addc(s, ']');
     }
     dync__str_addc(s, ']');
 }

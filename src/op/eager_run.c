@@ -150,17 +150,20 @@ DYNC__FN dync_status dync__eager_execute(dync__opcall *call, const dync__eager_e
 }
 
 /* A value of a trace that is over, or of one that is not open here. */
+DYNC__ONCE DYNC__FN dync_status dync__fail_kept(const dync__tensor *t)
+{
+    static const char own[] = "?";
+    return dync__fail(DYNC_ERR_VALUE,
+                      "expected a tensor with data, got one that was made while another call was "
+                      "traced and kept in a variable (made by %s)",
+                      t->op ? t->op : own);
+}
 static dync_status dync__eager_check_kept(const dync__opcall *call)
 {
     dync__tensor *t[DYNC__EAGER_INPUTS];
     int n = dync__opcall_tensors(call, t, DYNC__EAGER_INPUTS);
     for (int i = 0; i < n && i < DYNC__EAGER_INPUTS; i++)
-        if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id)
-            return dync__fail(DYNC_ERR_VALUE,
-                              "expected a tensor with data, got one that was "
-                              "made while another call was traced and kept in a "
-                              "variable (made by %s)",
-                              t[i]->op ? t[i]->op : "?");
+        if ((t[i]->flags & DYNC__T_FAKE) && t[i]->trace_id) return dync__fail_kept(t[i]);
     return DYNC_OK;
 }
 

@@ -3,6 +3,8 @@
 #include "rows.h"
 DYNC__COLD
 
+static const char dync__infer_self[] = "self";
+
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* Matrix products do not promote: both operands have one dtype, and it is no bool, as in PyTorch.
@@ -44,7 +46,7 @@ DYNC__FN dync_status dync__i_mm(const dync__opcall *call, dync__info *out)
     dync__tensor *a, *b;
     int device;
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 2, "self"));
+    DYNC__TRY(dync__infer_rank(a, 2, dync__infer_self));
     DYNC__TRY(dync__infer_rank(b, 2, "mat2"));
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
     int64_t shape[2] = {a->lay.shape[0], b->lay.shape[1]};
@@ -83,7 +85,7 @@ DYNC__FN dync_status dync__i_mv(const dync__opcall *call, dync__info *out)
     dync__tensor *a, *b;
     int device;
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 2, "self"));
+    DYNC__TRY(dync__infer_rank(a, 2, dync__infer_self));
     DYNC__TRY(dync__infer_rank(b, 1, "vec"));
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[1], b, b->lay.shape[0]));
     return dync__infer_fresh(out, a->dtype, device, 1, a->lay.shape);
@@ -95,7 +97,7 @@ DYNC__FN dync_status dync__i_dot(const dync__opcall *call, dync__info *out)
     dync__tensor *a, *b;
     int device;
     DYNC__TRY(dync__infer_two(call, &a, &b, &device));
-    DYNC__TRY(dync__infer_rank(a, 1, "self"));
+    DYNC__TRY(dync__infer_rank(a, 1, dync__infer_self));
     DYNC__TRY(dync__infer_rank(b, 1, "tensor"));
     DYNC__TRY(dync__infer_inner(a, a->lay.shape[0], b, b->lay.shape[0]));
     return dync__infer_fresh(out, a->dtype, device, 0, NULL);
@@ -109,7 +111,7 @@ DYNC__FN dync_status dync__i_outer(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 0, &a));
     DYNC__TRY(dync__infer_tensor(call, 1, &b));
     DYNC__TRY(dync__infer_device(call, &device));
-    DYNC__TRY(dync__infer_rank(a, 1, "self"));
+    DYNC__TRY(dync__infer_rank(a, 1, dync__infer_self));
     DYNC__TRY(dync__infer_rank(b, 1, "vec2"));
     int64_t shape[2] = {a->lay.shape[0], b->lay.shape[0]};
     return dync__infer_fresh(out, dync__promote(a->dtype, b->dtype), device, 2, shape);

@@ -94,6 +94,7 @@ static dync_status dync__lower_scattered(dync__pb *pb, const dync__opcall *call,
     op[1] = dync__lower_lifted(&index, 1);
     op[2] = dync__lower_lifted(&source, 1);
     op[3] = dync__lower_written(out, 1);
+    dync__plan_scatters();
     return dync__lower_kcall(pb, kernel, 4, op, &attr);
 }
 

@@ -332,6 +332,8 @@ typedef struct dync__read_intercept {
                      dync_tensor **result);
     bool (*opaque)(const char *reason, int n, dync_value *values, dync__opaque *out);
 } dync__read_intercept;
+/* eager_run.c: a value of a trace that is over */
+DYNC__FN dync_status dync__fail_kept(const dync__tensor *);
 /* Of the handler at the bottom, or NULL. */
 DYNC__FN const dync__read_intercept *dync__bottom_reads(void);
 DYNC__FN dync_status dync__fail_no_data(void); /* a tensor that stands for others is read */

@@ -125,6 +125,7 @@ DYNC__FN bool dync__opaque_begin(const char *reason, int n, dync_value *values, 
 DYNC__RARE static dync_status dync__public_elements(int elements, int dtype)
 {
     const dync__dtype_row *is = dync__dtype_info(dtype);
+    static const char own[] = "floats";
     int kind = elements & ~15, bytes = elements & 15;
     bool floats = is->kind == 'f', fits = true;
     if (kind == DYNC__OF_FLOATS) fits = floats;
@@ -134,7 +135,7 @@ DYNC__RARE static dync_status dync__public_elements(int elements, int dtype)
     return dync__fail(DYNC_ERR_DTYPE,
                       "data: expected elements of .dtype = %s, got an array of %s of %d bits",
                       is->name,
-                      kind == DYNC__OF_FLOATS  ? "floats"
+                      kind == DYNC__OF_FLOATS  ? own
                       : kind == DYNC__OF_BOOLS ? "bools"
                                                : "integers",
                       8 * bytes);

@@ -89,10 +89,11 @@ DYNC_API dync_real(dync_item)(dync_tensor *h)
 
 DYNC_API bool(dync_bool)(dync_tensor *h)
 {
+    static const char own[] = "bool";
     bool result = false;
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->truth && reads->truth(h, &result)) return result;
-    dync__public_frame f = dync__public_begin("bool", dync__tls.at);
+    dync__public_frame f = dync__public_begin(own, dync__tls.at);
     dync__tensor *owned = NULL, *t = dync__public_readable(h, &owned);
     if (t && t->numel == 1) {
         double x = dync__load_f64(dync__tensor_data(t), t->dtype);

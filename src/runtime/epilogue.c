@@ -266,7 +266,7 @@ static void dync__in_place_rename(dync__fuse_step *step, int n, int32_t was, int
 
 /* The base of a scatter is made where the result will be if nobody else wants it later; the result
  * of one whose base is an input goes there at once if all of it is copied there. */
-DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
+static dync_status dync__in_place_all(dync__steps *s)
 {
     const dync__pb *pb = s->pb;
     dync__fuse_step *step = s->at;
@@ -302,4 +302,13 @@ DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
         dync__in_place_rename(step + at, n - at, out, base);
     }
     return DYNC_OK;
+}
+
+/* By need: who builds a scatter puts it there. */
+static dync_status (*DYNC__BY_NEED dync__in_place_used)(dync__steps *) =
+    DYNC__AT_FIRST(dync__in_place_all);
+DYNC__FN void dync__plan_scatters(void) { DYNC__PUT(dync__in_place_used, dync__in_place_all); }
+DYNC__FN dync_status dync__steps_in_place(dync__steps *s)
+{
+    return dync__in_place_used ? dync__in_place_used(s) : DYNC_OK;
 }

@@ -131,10 +131,6 @@ static dync_status dync__steps_pass_run(dync__steps *s, int pass)
 DYNC__FN dync_status dync__steps_brief(dync__steps *s, int last)
 {
     (void)last;
-    if (dync__pass_on(DYNC__PASS_simplify)) {
-        DYNC__TRY(dync__steps_each(s, dync__kernel_simplify));
-        DYNC__TRY(dync__steps_check_after(s, DYNC__PASS_simplify));
-    }
     if (!dync__pass_on(DYNC__PASS_schedule)) return DYNC_OK;
     DYNC__TRY(dync__steps_each(s, dync__kernel_schedule));
     return dync__steps_check_after(s, DYNC__PASS_schedule);

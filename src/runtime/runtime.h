@@ -79,7 +79,8 @@ typedef struct dync__plan_options {
 } dync__plan_options;
 /* pass.c: every pass up to this one that has not been tried yet */
 DYNC__FN dync_status dync__steps_run(struct dync__steps *, int last_pass);
-/* simplify and schedule alone, without looking how kernels could become one */
+/* Schedule alone, without looking how kernels could become one: what makes them has folded and
+ * shared what it emits. */
 DYNC__FN dync_status dync__steps_brief(struct dync__steps *, int last_pass);
 /* An operator by itself: in a small program fusion is linked by who compiles. */
 #if defined(DYNC_SMALL)
@@ -88,8 +89,9 @@ DYNC__FN dync_status dync__steps_brief(struct dync__steps *, int last_pass);
 #define DYNC__EAGER_PASSES dync__steps_run
 #endif
 /* Linked into a small program by who builds what they are for: checks of indices by which kernels
- * read; loops that are the epilogue of a call. */
+ * read; scatters where their result lies; loops that are the epilogue of a call. */
 DYNC__FN void dync__plan_bounds(void);
+DYNC__FN void dync__plan_scatters(void);
 DYNC__FN void dync__plan_epilogues(void);
 typedef struct dync__plan dync__plan;
 /* NULL + error; takes nothing over: the builder's arena may die */

@@ -100,9 +100,10 @@ DYNC__FN const char *dync__kind_name(dync_kind kind)
 {
     static const char names[][10] = {"none",      "a bool",   "an int", "a float",
                                      "a string",  "a tensor", "a list", "a module",
-                                     "a pointer", "a symbol", "a node", "a graph"};
+                                     "a pointer", "a symbol", "a node", "a graph"},
+                      unknown[] = "an unknown kind";
     int i = (int)kind;
-    return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : "an unknown kind";
+    return i >= 0 && i < DYNC__COUNT_OF(names) ? names[i] : unknown;
 }
 
 /* The error of all dync_as_..: `expected` with its article. */
@@ -115,7 +116,8 @@ static void dync__value_wrong(const char *expected, dync_value v)
 static const dync__list *dync__value_opened(dync_value v, const char *who)
 {
     if (v.kind == DYNC_KIND_LIST && v.as.l) return dync__list_open(v.as.l, who);
-    dync__value_wrong("a list", v);
+    static const char own[] = "a list";
+    dync__value_wrong(own, v);
     return NULL;
 }
 
