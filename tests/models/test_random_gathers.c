@@ -57,7 +57,9 @@ static dync_tensor *apply(const program *p, dync_tensor *const *arg, dync_tensor
     case 11:
         return dync_add(dync_matmul(a, dync_eye(p->columns, p->columns, DYNC_F32, DYNC_CPU)),
                         dync_embedding(arg[TABLE], by));
-    case 12: return dync_sub(a, dync_sum(dync_index_select(b, 0, arg[GRID + 1]), DYNC_ALL, false));
+    case 12: /* the sum itself grows until a softmax's slopes, which cancel, are noise */
+        x = dync_index_select(b, 0, arg[GRID + 1]);
+        return p->count ? dync_sub(a, dync_mean(x, DYNC_ALL, false)) : a;
     case 13: return dync_index_add(a, 0, arg[GRID + 1], b);
     case 14: return dync_add(cell(a), dync_tanh(b));
     default: return dync_mul(dync_add(a, b), 0.5);
