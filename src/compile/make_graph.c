@@ -231,8 +231,19 @@ static bool dync__maker_data(const dync_tensor *h, void **result)
     dync__fail_no_data();
     return true;
 }
+/* dync_constant: the graph keeps the data, and each run works on a copy, which it may write
+ * (make_fx: lift_fresh_copy). */
+static bool dync__maker_bakes(const dync_make_from *options, dync_tensor *(*from)(dync_make_from),
+                              dync_tensor **result)
+{
+    if (!dync__maker_now || options->requires_grad) return false;
+    dync_tensor *h = from(*options);
+    *result = h ? dync_clone(h) : NULL;
+    return true;
+}
 /* What is missing here (shows) works on what is there. */
 DYNC__DATA const dync__read_intercept dync__maker_reads = {.item = dync__maker_item,
                                                            .truth = dync__maker_truth,
                                                            .data = dync__maker_data,
+                                                           .constant = dync__maker_bakes,
                                                            .compares = dync__maker_compares};

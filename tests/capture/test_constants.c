@@ -94,6 +94,21 @@ TEST(every_run_of_a_program_has_its_own)
     }
 }
 
+TEST(every_run_of_a_graph_has_its_own)
+{
+    static const dync_trace_mode modes[] = {DYNC_TRACE_REAL, DYNC_TRACE_FAKE, DYNC_TRACE_SYMBOLIC};
+    for (size_t i = 0; i < 9; i++) DYNC_SCOPE {
+        dync_value x = DYNC_V(dync_full(dync_shape(3), 3.0));
+        dync_make_graph_mode(modes[i % 3]);
+        dync_graph *g = dync_make_graph_values(DYNC_FN(functions[i / 3]), "constants", 1, &x);
+        for (int run = 0; run < 3; run++) {
+            dync_value got = dync_graph_run(g, &x, 1);
+            expect_equal(got, functions[i / 3](&x, 1, NULL));
+            write_over(got);
+        }
+    }
+}
+
 /* What is only read is not copied. */
 static int clones;
 static dync_status count(dync_graph *g, const dync_value *in, int n, const char *options,
