@@ -158,6 +158,24 @@ static int dync__lp_repeat_cost(const dync__loop_plan *b, int i, int user)
     return cost;
 }
 
+/* A row buffer for v, of an earlier phase than user. A truth is compared again, of what is kept:
+ * code keeps no bits. */
+static void dync__lp_keep(dync__loop_plan *b, int v, int user)
+{
+    const dync__inst *in = dync__lp_inst(b, v);
+    int32_t arg[3];
+    while (in->prim == DYNC__P_bitcast) in = dync__lp_inst(b, v = in->arg[0]); /* the same bits */
+    if (b->level[v] < 2 || b->keep[v] || dync__lp_repeat_cost(b, v, user) <= b->cheap) return;
+    if (in->type == DYNC_BOOL && in->buf < 0 && in->prim != DYNC__P_random) {
+        for (int a = dync__lp_operands(b, v, arg) - 1; a >= 0; a--) dync__lp_keep(b, arg[a], user);
+        return;
+    }
+    b->keep[v] = 1;
+    b->keep_off[v] = b->keep_bytes;
+    b->keep_bytes =
+        dync__sz_add(b->keep_bytes, dync__sz_mul(dync__dtype_info(in->type)->bytes, b->n_inner));
+}
+
 /* Decides which values of earlier phases need a row buffer. */
 DYNC__FN void dync__lp_mark_kept(dync__loop_plan *b)
 {
@@ -169,16 +187,9 @@ DYNC__FN void dync__lp_mark_kept(dync__loop_plan *b)
         if (!b->needed[i] || (b->level[i] < 2 && dync__lp_inst(b, i)->prim != DYNC__P_reduce))
             continue;
         for (int a = dync__lp_operands(b, i, arg) - 1; a >= 0; a--) {
-            int v = arg[a], phase = dync__lp_phase(b, i);
-            /* the same bits */
+            int v = arg[a];
             while (dync__lp_inst(b, v)->prim == DYNC__P_bitcast) v = dync__lp_inst(b, v)->arg[0];
-            if (b->level[v] < 2 || dync__lp_phase(b, v) == phase || b->keep[v]) continue;
-            if (dync__lp_repeat_cost(b, v, i) <= b->cheap) continue;
-            b->keep[v] = 1;
-            b->keep_off[v] = b->keep_bytes;
-            b->keep_bytes = dync__sz_add(
-                b->keep_bytes,
-                dync__sz_mul(dync__dtype_info(dync__lp_inst(b, v)->type)->bytes, b->n_inner));
+            if (dync__lp_phase(b, v) != dync__lp_phase(b, i)) dync__lp_keep(b, v, i);
         }
     }
 }
