@@ -65,7 +65,9 @@ static uint64_t dync__name_key(const char *s, size_t n, uint64_t seed)
 DYNC__FN char *dync__name_clean(dync__arena *arena, const char *hint)
 {
     dync__str s = {0};
-    bool gap = false;
+    bool gap = false, clean = hint && *hint && !dync__is_digit(*hint);
+    for (const char *p = hint; clean && *p; p++) clean = dync__is_word(*p);
+    if (clean) return dync__arena_strdup(arena, hint); /* most are */
     for (const char *p = hint ? hint : ""; *p; p++) {
         if (dync__is_word(*p)) {
             if (s.n == 0 && dync__is_digit(*p)) dync__str_addc(&s, '_');

@@ -43,7 +43,7 @@ rm -rf "$folder/trees"
 "$python" tests/oracle/trees.py "$folder/trees" || exit 1
 "$program" "$folder/trees/list" -e 2>"$folder/err" || exit 1
 "$python" tests/onnx/again.py "$folder/trees/list" || exit 1
-# what PyTorch's two exporters write of 20 architectures (TEST_LONG=1: of 68), compiled and node by node, to 1e-4 of its
+# what PyTorch's two exporters write of 20 architectures (TEST_LONG=1: of 91), compiled and node by node, to 1e-4 of its
 # numbers; and what dync writes of them, by ONNX Runtime
 rm -rf "$folder/exported"
 "$python" tests/oracle/torch_onnx.py "$folder/exported" ${TEST_LONG:+--all}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Exports the architectures of exported.py, exported_more.py and exported_rest.py by both of PyTorch's exporters, for run_cases.c.
+"""Exports the architectures of exported.py, exported_more.py, exported_rest.py and exported_further.py by both of PyTorch's exporters, for run_cases.c.
 
-usage: torch_onnx.py FOLDER [--all] [NAME...]     without names the 20 of exported.py; --all: all three files'
+usage: torch_onnx.py FOLDER [--all] [NAME...]     without names the 20 of exported.py; --all: all four files'
 
 FOLDER/<name>_script and <name>_dynamo get model.onnx (torch.onnx.export with dynamo=False and True) and a folder
 test_data_set_<n> an input tuple, with PyTorch's own outputs; FOLDER/list has a line a case: folder, rtol, atol, graph.
@@ -30,6 +30,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from exported import ARCHITECTURES
 from exported_more import MORE
 from exported_rest import REST
+from exported_further import FURTHER
 
 RTOL = ATOL = 1e-4
 
@@ -92,7 +93,7 @@ def write(folder, kind, tensors):
 
 
 def main():
-    every = {**ARCHITECTURES, **MORE, **REST}
+    every = {**ARCHITECTURES, **MORE, **REST, **FURTHER}
     folder, names = sys.argv[1], [a for a in sys.argv[2:] if a != "--all"]
     names = names or list(every if "--all" in sys.argv else ARCHITECTURES)
     lines, failed = [], 0

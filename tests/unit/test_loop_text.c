@@ -218,6 +218,9 @@ TEST(check_accepts_good_kernels)
                  "  phase 0 {\n v0 = load x[-i0 + 7]\n store y[i0], v0\n }\n", NULL);
     expect_fault("in x f32[0] @0) inner i0<0", "  phase 0 {\n v0 = load x[i0 + 5]\n }\n", NULL);
     expect_fault("in x f32[?] @0) inner i0<9", "  phase 0 {\n v0 = load x[i0 + 500]\n }\n", NULL);
+    /* no index stores at all: the strides of what is empty are 0 */
+    expect_fault("out y f32[?] @0) inner i0<2, i1<0",
+                 "  phase 0 {\n v0 = const.f32 1\n store y[i1], v0\n }\n", NULL);
 }
 
 TEST(check_finds_faults)
