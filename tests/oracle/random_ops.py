@@ -233,7 +233,7 @@ OPS.update(
     zeros=lambda s, d, _: torch.zeros(s, dtype=d),
     ones=lambda s, d, _: torch.ones(s, dtype=d),
     eye=lambda n, m, d, _: torch.eye(n, m, dtype=d),
-    copy=torch.ops.aten.copy,
+    copy=lambda x, y: torch.ops.aten.copy(x, y).clone(),    # the gaps of x are no values
     fill=torch.fill,
     alias=torch.ops.aten.alias,
     expand_as=lambda x, y: x.expand_as(y),
