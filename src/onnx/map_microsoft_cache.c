@@ -9,6 +9,7 @@ typedef struct dync__oi_cache {
     int64_t batch, length, past, keys; /* keys: places of the cache afterwards */
     dync_tensor *from, *end;           /* end: one behind the last that counts */
     bool first;                        /* nothing was there before */
+    bool open;                         /* data decide it, and how many keys there are */
 } dync__oi_cache;
 
 /* A cache that grows does so by the new places. While sizes are symbolic a total that is told
@@ -22,6 +23,24 @@ static bool dync__oi_cache_grows(const dync__onnx_call *c, const dync__oi_cache 
     return false;
 }
 
+/* As data tell the total: where new places begin is chosen in the graph. */
+static bool dync__oi_cache_told(const dync__onnx_call *c, dync__oi_cache *k, dync_tensor *last)
+{
+    dync_tensor *all = dync_to_dtype(dync_reshape(dync__oi_in(c, 6), DYNC_SCALAR), DYNC_I64);
+    int64_t total = dync__oi_data_number(dync__oi_in(c, 6));
+    if (dync__oi_in(c, 9) || dync__oi_in(c, 10)) {
+        dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data tell the total length of what has a bias");
+        return false;
+    }
+    last = dync_to_dtype(dync_reshape(last, dync_shape(k->batch, 1)), DYNC_I64);
+    k->end = last && all && total != -1 ? dync_add(last, 1) : NULL;
+    if (!k->end) return false;
+    k->keys = dync__sz_max(total, k->past);
+    k->from = dync_where(dync_eq(all, dync__value_of_size(k->length)), 0,
+                         dync_sub(k->end, dync__value_of_size(k->length)));
+    return k->from != NULL;
+}
+
 static bool dync__oi_cache_of(const dync__onnx_call *c, dync_tensor *q, dync__oi_cache *k)
 {
     dync_tensor *last = dync__oi_in(c, 5), *past = dync__oi_in(c, 3);
@@ -29,6 +48,8 @@ static bool dync__oi_cache_of(const dync__onnx_call *c, dync_tensor *q, dync__oi
     k->batch = dync__oi_extent(q, 0);
     k->length = dync__oi_extent(q, 2);
     k->past = past ? dync__oi_extent(past, 2) : 0;
+    k->open = dync__oi_is_data(dync__oi_in(c, 6));
+    if (last && k->open) return dync__oi_cache_told(c, k, last);
     if (!last || dync__oi_read_sizes(c, dync__oi_in(c, 6), 1, &total) != 1 ||
         dync__sz_lt(total, k->length) || (!dync__is_token(total) && total > INT64_C(1) << 40)) {
         if (dync_error() == DYNC_OK) dync__oi_fail(c, DYNC_ERR_FORMAT, "the lengths of sequences");
@@ -60,7 +81,11 @@ static dync_tensor *dync__oi_cache_write(const dync__oi_cache *k, dync_tensor *p
     d.d[2] = k->keys;
     at = dync_expand(dync_reshape(at, dync_shape(k->batch, 1, k->keys, 1)), d);
     now = at ? dync_gather(now, 2, at) : NULL;
-    if (past && !dync__sz_eq(k->past, 0))
+    if (past && !dync__sz_eq(k->past, 0) && k->open) /* what lies behind it is none of it */
+        past = dync_index_select(past, 2,
+                                 dync_minimum(dync__oi_arange(0, k->keys, 1, DYNC_I64),
+                                              dync__value_of_size(dync__sz_sub(k->past, 1))));
+    else if (past && !dync__sz_eq(k->past, 0))
         past = dync__oi_pad_dim(past, 2, 0, dync__sz_sub(k->keys, k->past), 0);
     else
         past = now ? dync_zeros_like(now) : NULL;

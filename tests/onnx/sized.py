@@ -269,6 +269,13 @@ MODELS = {
                       num_heads=4, kv_num_heads=2, do_rotary=1)],
                    {"q": [1, "t", 64], "k": [1, "t", 32], "v": [1, "t", 32], "pk": [1, 2, "p", 16], "pv": [1, 2, "p", 16], "mask": [1, "all"]},
                    ["y", "nk", "nv"], {"o1": one(1), "flat": i(1), "c": f(17, 8), "s": f(17, 8)}, {"least": 1, "int": {"mask": 2}, "sums": {"all": "p+t"}}),
+    # one that an input tells, for a cache that grows and for one that is long enough
+    **{"ms_grouped_told_" + way: ([n("Cast", ["k1"], ["total"], to=T.INT32), n("Sub", ["total", "one"], ["last"]), n("Reshape", ["last", "flat"], ["ends"]),
+                                   n("GroupQueryAttention", ["q", "k", "v", "pk", "pv", "ends", "total", "c", "s"], ["y", "nk", "nv"], domain="com.microsoft",
+                                     num_heads=4, kv_num_heads=2, do_rotary=1)],
+                                  {"q": [1, "t", 64], "k": [1, "t", 32], "v": [1, "t", 32], "pk": [1, 2, p, 16], "pv": [1, 2, p, 16], "k1": []},
+                                  ["y", "nk", "nv"], {"one": np.array(1, np.int32), "flat": i(1), "c": f(17, 8), "s": f(17, 8)},
+                                  {"least": 1, "set": {"k1": told}}) for way, p, told in (("grown", "p", "p+t"), ("roomy", 16, "p+t"))},
     "layer_norm": ([n("LayerNormalization", ["x", "w", "c"], ["y"])], X, ["y"], {"w": f(6), "c": f(6)}, {"least": 1}),
     "batch_norm": ([n("BatchNormalization", ["x", "w", "c", "m", "v"], ["y"])], {"x": ["n", 6, "h", "w_"]}, ["y"],
                    {"w": f(6), "c": f(6), "m": f(6), "v": np.abs(f(6)) + 1}, {"least": 1}),
@@ -319,7 +326,7 @@ MODELS = {
     # data decide sizes themselves
     "one_hot_told": ([n("ReduceMax", ["k"], ["m"], keepdims=0), n("Add", ["m", "one"], ["d"]), n("OneHot", ["k", "d", "v"], ["y"], axis=0)], {"k": ["a"]}, ["y"],
                      {"one": one(1), "v": f(2)}, {"int": {"k": 9}, "least": 1}),
-    "reshape_one_told": ([n("Concat", ["k", "two"], ["to"], axis=0), n("Expand", ["v", "to"], ["e"]), n("Add", ["e", "x"], ["s"]), n("Concat", ["one", "k", "one", "two"], ["back"], axis=0),
+    "reshape_one_told": ([n("Add", ["k", "one"], ["j"]), n("Concat", ["j", "two"], ["to"], axis=0), n("Expand", ["v", "to"], ["e"]), n("Add", ["e", "x"], ["s"]), n("Concat", ["one", "j", "one", "two"], ["back"], axis=0),
                           n("Reshape", ["s", "back"], ["y"])], {"x": [1, 2], "k": [1]}, ["y"], {"one": i(1), "two": i(2), "v": f(1, 2)}, {"int": {"k": 9}}),
     "split_told": ([n("Shape", ["x"], ["s"], end=1), n("Sub", ["s", "k"], ["r"]), n("Concat", ["k", "r"], ["to"], axis=0), n("Split", ["x", "to"], ["p", "q"], axis=0)],
                    {"x": ["a", 6], "k": [1]}, ["p", "q"], {}, {"int": {"k": 4}, "least": 4}),
@@ -405,6 +412,9 @@ def values(inputs, options, sizes):
                 d = "?" if options.get("equal") else f"{name}?"
             d = options.get("sums", {}).get(d, d)
             dims.append(sum(sizes(p.strip()) for p in d.split("+")) if isinstance(d, str) else d)
+        if name in options.get("set", {}):
+            feed[name] = np.array(sum(sizes(p) for p in options["set"][name].split("+")), np.int64)
+            continue
         most = options.get("int", {}).get(name)
         whole = np.int32 if options.get("i32") else np.int64
         feed[name] = rng.integers(0, most, dims).astype(whole) if most else rng.standard_normal(dims).astype(np.float32)
@@ -425,7 +435,8 @@ def main():
         options = rest[0] if rest else {}
         target = os.path.join(folder, "sized_" + name)
         os.makedirs(target, exist_ok=True)
-        types = {k: (T.INT32 if options.get("i32") else T.INT64) if k in options.get("int", {}) else T.FLOAT for k in inputs}
+        types = {k: (T.INT32 if options.get("i32") else T.INT64) if k in options.get("int", {}) or k in options.get("set", {}) else T.FLOAT
+                 for k in inputs}
         graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info(k, types[k], v) for k, v in inputs.items()],
                                   [helper.make_empty_tensor_value_info(k) for k in outputs],
                                   [numpy_helper.from_array(np.asarray(v), k) for k, v in initializers.items()])
