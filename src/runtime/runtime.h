@@ -22,8 +22,10 @@ typedef struct dync__slot {
     int32_t index;        /* of the input or output */
     int64_t size;         /* elements; -1 unknown (inputs) */
     int64_t arena_offset; /* TEMP: bytes, set by the memory plan; KEPT: into what the plan keeps */
-    const char *table;    /* KEPT, while the plan is made: what is in it (tables.c) */
-    bool host;            /* one element in main memory, whatever the plan's device */
+#if !defined(DYNC_SMALL)
+    const char *table; /* KEPT, while the plan is made: what is in it (tables.c) */
+#endif
+    bool host; /* one element in main memory, whatever the plan's device */
     const char *name;
 } dync__slot;
 /* one of the two */
