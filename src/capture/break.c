@@ -87,6 +87,21 @@ static void dync__tracer_leave_tree(dync__tracer *t)
     t->on_tree = false;
 }
 
+static dync_status dync__break_made(dync__tracer *t, const char *reason)
+{
+    if (t->at) dync__tracer_leave_tree(t);
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
+    dync_status status = dync__tracer_cut(t, reason);
+    if (status == DYNC_OK) status = t->way->keep(t); /* whatever runs now may write */
+    dync__effects_forget(t);
+    dync__break_callbacks(t);
+    return status;
+}
+
+/* By need: whole graphs have none. */
+static dync_status (*DYNC__BY_NEED dync__break_used)(dync__tracer *, const char *reason) =
+    DYNC__AT_FIRST(dync__break_made);
+
 DYNC__OFTEN DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *reason,
                                                    const char *fullgraph_text)
 {
@@ -95,13 +110,7 @@ DYNC__OFTEN DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *
     if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph)
         return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
-    if (t->at) dync__tracer_leave_tree(t);
-    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
-    dync_status status = dync__tracer_cut(t, reason);
-    if (status == DYNC_OK) status = t->way->keep(t); /* whatever runs now may write */
-    dync__effects_forget(t);
-    dync__break_callbacks(t);
-    return status;
+    return dync__break_used ? dync__break_used(t, reason) : dync__unlinked("graph breaks");
 }
 
 /* ---- branches -------------------------------------------------------------------------------- */
@@ -167,6 +176,25 @@ DYNC__FN dync_status dync__record_branch(dync__tracer *t, dync__tensor *fake, bo
     return dync__record_outcome(t, fake, as_bool, *outcome);
 }
 
+static dync_status dync__branch_made(dync__tracer *t, dync__tensor *fake, bool as_bool,
+                                     const char *reason, int64_t *outcome)
+{
+    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
+    DYNC__TRY(dync__tracer_cut(t, reason));
+    DYNC__TRY((t->way->branch ? t->way->branch : dync__record_branch)(t, fake, as_bool, outcome));
+    if (as_bool) dync__cut_taken(t, *outcome != 0);
+    return DYNC_OK;
+}
+
+static dync_status (*DYNC__BY_NEED dync__branch_used)(
+    dync__tracer *, dync__tensor *fake, bool as_bool, const char *reason,
+    int64_t *outcome) = DYNC__AT_FIRST(dync__branch_made);
+DYNC__FN void dync__breaks_install(void)
+{
+    DYNC__PUT(dync__break_used, dync__break_made);
+    DYNC__PUT(dync__branch_used, dync__branch_made);
+}
+
 DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, bool as_bool,
                                         int64_t *outcome)
 {
@@ -177,9 +205,6 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     if (t->inferring) return dync__inferring_refused(t, reason);
     if (dync__lint_answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
-    for (int i = 0; i < t->rec.frames.n; i++) t->rec.frames.at[i].broken = true;
-    DYNC__TRY(dync__tracer_cut(t, reason));
-    DYNC__TRY(t->way->branch(t, fake, as_bool, outcome));
-    if (as_bool) dync__cut_taken(t, *outcome != 0);
-    return DYNC_OK;
+    return dync__branch_used ? dync__branch_used(t, fake, as_bool, reason, outcome)
+                             : dync__unlinked("graph breaks");
 }

@@ -106,6 +106,7 @@ DYNC__FN void dync__capture_use_gradients(void);
 DYNC__FN void dync__capture_use_hooks(void);
 DYNC__FN void dync__capture_use_asks(void);
 DYNC__FN void dync__capture_use_cells(void);
+DYNC__FN void dync__capture_use_constants(void); /* reads.c */
 DYNC__FN dync_status dync__effects_run(const dync__effect *, int n, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */
@@ -316,6 +317,7 @@ typedef struct dync__path_step {
 } dync__path_step;
 /* path.c: calls that come to breaks and branches are followed, not traced again, from here on */
 DYNC__FN void dync__scripts_install(void);
+DYNC__FN void dync__breaks_install(void); /* break.c: breaks and branches themselves */
 /* The way of a run through the tree, with what it computed: the script of a trace that goes on from
  * its end. */
 typedef struct dync__path {

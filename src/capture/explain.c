@@ -147,6 +147,8 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     if (dync__callee_check(&callee, "dync_explain") != DYNC_OK) return o;
     dync__capture_install();
     dync__capture_use_gradients();
+    dync__breaks_install();
+    dync__capture_use_constants();
     dync__compiled *inner = dync__callee_compiled(&callee);
     dync_compile_options opt = {.recompile_limit = 8, .args = inner ? inner->args : NULL};
     dync_backend backend = {.name = "explain", .compile = dync__explain_compile};

@@ -134,5 +134,6 @@ DYNC__FN void dync__scripts_install(void)
         .path = dync__path_begin,
         .free = dync__scripts_free,
     };
+    dync__breaks_install();
     DYNC__ATOMIC_STORE(&dync__scripts, &doors);
 }

@@ -188,17 +188,23 @@ static bool dync__read_opaque(const char *reason, int n, dync_value *values, dyn
     return true;
 }
 
+/* constant: by need, of who calls dync_constant */
+static DYNC__BY_NEED dync__read_intercept dync__reads = {
+    .item = dync__read_item,
+    .truth = dync__read_truth,
+    .data = dync__read_data,
+    .shows = dync__read_shows,
+    .compares = dync__read_compares,
+    .from = dync__read_from,
+    .constant = DYNC__AT_FIRST(dync__read_constant),
+    .opaque = dync__read_opaque};
+DYNC__FN void dync__capture_use_constants(void)
+{
+    DYNC__PUT(dync__reads.constant, dync__read_constant);
+}
 DYNC__FN const dync__read_intercept *dync__capture_reads(void)
 {
-    static const dync__read_intercept reads = {.item = dync__read_item,
-                                               .truth = dync__read_truth,
-                                               .data = dync__read_data,
-                                               .shows = dync__read_shows,
-                                               .compares = dync__read_compares,
-                                               .from = dync__read_from,
-                                               .constant = dync__read_constant,
-                                               .opaque = dync__read_opaque};
-    return dync__tracing_or_replay() ? &reads : NULL;
+    return dync__tracing_or_replay() ? &dync__reads : NULL;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */

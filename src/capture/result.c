@@ -226,7 +226,6 @@ DYNC__FN const dync__way *dync__recording_way(void)
         .frame = dync__script_frame,
         .cut = dync__record_cut,
         .piece = dync__record_piece,
-        .branch = dync__record_branch,
         .found = dync__record_found,
         .effects = dync__record_effects,
         .place = dync__record_place,

@@ -135,6 +135,7 @@ typedef struct dync__way {
     /* The segment that a piece is (taken over), and what it made. */
     dync_status (*piece)(dync__tracer *, dync__graph *, uint64_t hash, uint64_t site,
                          dync__segref *, dync__tensor **out);
+    /* NULL: dync__record_branch */
     dync_status (*branch)(dync__tracer *, dync__tensor *fake, bool as_bool, int64_t *outcome);
     dync__tensor *(*found)(const dync__tracer *,
                            dync__tensor *now);                     /* what enters the next place */

@@ -225,6 +225,7 @@ DYNC__MET DYNC_API void dync__compile_writes(void)
     dync__inductor_use_writes();
 }
 DYNC__MET DYNC_API void dync__compile_opaque(void) { dync__inductor_use_opaque(); }
+DYNC__MET DYNC_API void dync__compile_constants(void) { dync__capture_use_constants(); }
 /* a call of dync_compile with .symbolic */
 DYNC_API void dync__compile_numbers(void) { dync__aot_use_numbers(); }
 DYNC_API void dync__compile_all(void)
@@ -237,6 +238,7 @@ DYNC_API void dync__compile_all(void)
     dync__compile_graphs();
     dync__compile_joins();
     dync__compile_writes();
+    dync__compile_constants();
 }
 #else
 static void dync__compile_all(void) {}

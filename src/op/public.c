@@ -230,10 +230,12 @@ DYNC_API dync_tensor *dync__plain_wrap(dync_make_from options)
 }
 #endif
 
+DYNC__MEETING(constants)
 /* A constant of the graph, where a tracer takes it as one. */
 DYNC__RARE DYNC_API dync_tensor *dync_constant_opt(dync_make_from options)
 {
     dync_tensor *h;
+    DYNC__MEET(constants);
     const dync__read_intercept *reads = dync__public_reads();
     if (reads && reads->constant && reads->constant(&options, dync_from_opt, &h)) return h;
     return dync__public_from_named("constant", &options, false, dync_requires_grad__at);

@@ -145,6 +145,27 @@ static int call(dync_compiled *c, int i)
 {
     return is_sum(dync_call(c, dync_full(dync_shape(2), 3), DYNC_V(i)), 6 * i);
 }
+#elif ABILITY == 10 /* a constant of the graph, whole */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x)
+{
+    const float two[2] = {2, 4};
+    return dync_mul(x, dync_constant(two, dync_shape(2)));
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_full(dync_shape(2), i)), 6 * i);
+}
+#elif ABILITY == 11 /* a branch on data */
+static dync_tensor *f(dync_tensor *x)
+{
+    if (dync_bool(dync_gt(dync_sum(x, DYNC_ALL, false), 2))) return dync_mul(x, 2);
+    return dync_neg(x);
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_full(dync_shape(2), i)), i > 1 ? 4 * i : -2 * i);
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
