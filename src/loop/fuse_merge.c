@@ -90,12 +90,37 @@ static bool dync__fuse_too_many(const dync__fuse_job *job, const dync__nest *nes
     return true;
 }
 
+/* What arithmetic of 32 bits or less costs in k; -1: it looks for the place of such an extreme. */
+static int dync__fuse_narrow(const dync__kernel *k)
+{
+    int cost = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool place = in->prim == DYNC__P_reduce && in->imm.i >= DYNC__R_ARGMAX;
+        int type = place ? k->inst.at[in->arg[0]].type : in->type;
+        if (in->buf >= 0 || dync__dtype_info(type)->bytes > 4) continue;
+        if (place) return -1;
+        cost += dync__cost_inst(in);
+    }
+    return cost;
+}
+
+/* Places have 64 bits, and beside them all vectors hold half as many elements: nothing dear is
+ * computed there that else would not be. */
+static bool dync__fuse_halves(const dync__fuse_job *job)
+{
+    if (!job->bounded || !job->from[1]) return false;
+    int a = dync__fuse_narrow(job->from[0]), b = dync__fuse_narrow(job->from[1]);
+    return (a < 0 || b < 0) && DYNC__MAX(a, b) > DYNC__FUSE_FAIR;
+}
+
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
 static bool dync__fuse_limits(dync__fuse_job *job, const dync__nest *nest, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
     int n = 0;
-    if (live > job->max_insts || dync__fuse_too_long(job, live) || dync__fuse_too_many(job, nest))
+    if (live > job->max_insts || dync__fuse_too_long(job, live) || dync__fuse_too_many(job, nest) ||
+        dync__fuse_halves(job))
         return false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
