@@ -97,6 +97,7 @@ typedef struct dync__capture_gradients {
     const dync__grad_intercept *intercept;
     dync_status (*effect)(const dync__effect *, dync__tensor *const *env);
     dync_status (*backward)(const dync__effect *, int n, dync__tensor *const *env);
+    dync_status (*write)(dync__tensor *self, bool viewed); /* may it be written in place? */
 } dync__capture_gradients;
 /* recursion: in grads.c, which records effects */
 DYNC__DATA_DECL const dync__grad_intercept dync__trace_grads;

@@ -2,7 +2,6 @@
  * into the trace, infers, adds a node. After break.c, before step.c. */
 #include "../dync.in.h"
 #include "trace.h"
-#include "../autograd/node.h"
 DYNC__COLD
 
 static void dync__drop_outputs(dync__opcall *c)
@@ -161,7 +160,8 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     if (x->node && (of->kind != DYNC__N_PLACEHOLDER || of->env < 0)) return DYNC_OK;
     if (!t || (!x->node && !dync__tracer_owns(t, x))) return DYNC_OK;
     dync__tensor *real = t->env.real.at[x->node ? of->env : x->node_output];
-    return real ? dync__inplace_check(real, x->node != NULL) : DYNC_OK;
+    const dync__capture_gradients *gradients = dync__capture_gradients_used;
+    return real && gradients ? gradients->write(real, x->node != NULL) : DYNC_OK;
 }
 
 /* A call that follows a script notes nothing: when it leaves it, dync__replay_leave does. */
