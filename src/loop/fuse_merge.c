@@ -90,28 +90,43 @@ static bool dync__fuse_too_many(const dync__fuse_job *job, const dync__nest *nes
     return true;
 }
 
-/* What arithmetic of 32 bits or less costs in k; -1: it looks for the place of such an extreme. */
-static int dync__fuse_narrow(const dync__kernel *k)
+/* Is value v of k an index that only random numbers are drawn by? Draws keep it to themselves. */
+static bool dync__fuse_draws_by(const dync__kernel *k, int v)
+{
+    bool only = k->inst.at[v].prim == DYNC__P_index;
+    for (int i = v + 1; only && i < k->inst.n; i++)
+        for (int a = 0; a < 3; a++)
+            only &= k->inst.at[i].arg[a] != v || k->inst.at[i].prim == DYNC__P_random;
+    return only;
+}
+
+/* What arithmetic of 32 bits or less costs in k's phases. *wide: what is read or folded has 64, as
+ * variances, places of extremes and indices have: all vectors then hold half as many elements. (Not
+ * so for parts of a function that few elements ask for, as those of a sine.) */
+static int dync__fuse_narrow(const dync__kernel *k, bool *wide)
 {
     int cost = 0;
+    *wide = false;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         bool place = in->prim == DYNC__P_reduce && in->imm.i >= DYNC__R_ARGMAX;
-        int type = place ? k->inst.at[in->arg[0]].type : in->type;
-        if (in->buf >= 0 || dync__dtype_info(type)->bytes > 4) continue;
-        if (place) return -1;
-        cost += dync__cost_inst(in);
+        if (!(in->section & 1) || in->prim == DYNC__P_const_ || !dync__inst_has_value(in)) continue;
+        bool source = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_reduce;
+        if (place || (source && dync__dtype_info(in->type)->bytes > 4))
+            *wide |= !dync__fuse_draws_by(k, i);
+        else if (!source)
+            cost += dync__cost_inst(in);
     }
     return cost;
 }
 
-/* Places have 64 bits, and beside them all vectors hold half as many elements: nothing dear is
- * computed there that else would not be. */
+/* Would one of two kernels that computes much have vectors of half as many elements? */
 static bool dync__fuse_halves(const dync__fuse_job *job)
 {
+    bool a_wide, b_wide;
     if (!job->bounded || !job->from[1]) return false;
-    int a = dync__fuse_narrow(job->from[0]), b = dync__fuse_narrow(job->from[1]);
-    return (a < 0 || b < 0) && DYNC__MAX(a, b) > DYNC__FUSE_FAIR;
+    int a = dync__fuse_narrow(job->from[0], &a_wide), b = dync__fuse_narrow(job->from[1], &b_wide);
+    return a_wide != b_wide && (a_wide ? b : a) > DYNC__FUSE_FAIR;
 }
 
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
