@@ -7,11 +7,13 @@
 #include "code.h"
 DYNC__COLD
 
-/* Is a NaN in one of them? Those of other devices are not read. */
+/* Is a NaN in one of them? Of those that are traced nobody knows; those of other devices are not
+ * read. */
 DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
 {
     bool nan = false;
     for (int i = 0; i < n && !nan; i++) {
+        if (grad[i] && (grad[i]->flags & DYNC__T_FAKE)) return true;
         if (!grad[i] || !dync__device_is(grad[i]->device, DYNC__DEV_HOST)) continue;
         dync__tensor *dense =
             dync__layout_is_contiguous(&grad[i]->lay) ? NULL : dync__contiguous_copy(grad[i]);
