@@ -76,14 +76,6 @@ typedef struct dync__sort_line {
     dync__order *o; /* o->b: the range of each part's keys */
 } dync__sort_line;
 
-static void dync__sort_by(void (*fn)(void *user, int part, int parts), dync__sort_line *line)
-{
-    if (line->o->threads > 1)
-        dync__pool_run(fn, line, line->o->threads);
-    else
-        fn(line, 0, 1);
-}
-
 /* The keys of a part of a line whose elements lie step apart, and their range. */
 #define DYNC__SORT_KEYS(type, to_key)                           \
     for (int64_t i = n * part / parts; i < end; i++) {          \
@@ -225,7 +217,7 @@ static void dync__sort_one(const dync__sorting *s, int64_t at, dync__order *o)
     if (dync__sort_is_few(s)) {
         dync__sort_few(s, line.x, o);
     } else {
-        dync__sort_by(dync__sort_keys, &line);
+        dync__pool_run(dync__sort_keys, &line, o->threads);
         o->least = o->b[0], o->most = o->b[1];
         for (int part = 1; part < o->threads; part++) {
             o->least = DYNC__MIN(o->least, o->b[2 * part]);
@@ -233,7 +225,7 @@ static void dync__sort_one(const dync__sorting *s, int64_t at, dync__order *o)
         }
         dync__order_keys(o, n);
     }
-    dync__sort_by(dync__sort_move, &line);
+    dync__pool_run(dync__sort_move, &line, o->threads);
 }
 
 /* Part of the lines, each by so many threads. */

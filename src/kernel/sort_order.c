@@ -216,14 +216,6 @@ static void dync__deal_places(void *user, int part, int parts)
     }
 }
 
-static void dync__deal_run(void (*fn)(void *user, int part, int parts), dync__dealing *d)
-{
-    if (DYNC__DEAL_THREADS(d->o) > 1)
-        dync__pool_run(fn, d, DYNC__DEAL_THREADS(d->o));
-    else
-        fn(d, 0, 1);
-}
-
 /* Counts become the places where the words of a digit and part go; false where all have one digit
  * alike. */
 static bool dync__deal_starts(const dync__dealing *d)
@@ -248,9 +240,9 @@ static const uint64_t *dync__order_shared(dync__dealing *d, int bits)
     d->b = d->o->b;
     for (int digit = 0; digit < bits; digit += DYNC__DEAL_BITS) {
         d->shift = 32 + digit;
-        dync__deal_run(dync__deal_count, d);
+        dync__pool_run(dync__deal_count, d, DYNC__DEAL_THREADS(d->o));
         if (!dync__deal_starts(d)) continue;
-        dync__deal_run(dync__deal_out, d);
+        dync__pool_run(dync__deal_out, d, DYNC__DEAL_THREADS(d->o));
         const uint64_t *dealt = d->b;
         d->b = d->a == d->o->a ? d->o->a : d->o->b;
         d->a = dealt;
@@ -267,10 +259,10 @@ DYNC__FN void dync__order_keys(const dync__order *o, int64_t n)
         int now = DYNC__MIN(bits - done, 32);
         d.from = done ? o->before : NULL;
         d.to = done || bits <= 32 ? o->place : o->before;
-        dync__deal_run(dync__deal_words, &d);
+        dync__pool_run(dync__deal_words, &d, DYNC__DEAL_THREADS(o));
         d.a = o->a;
         d.a = DYNC__DEAL_THREADS(o) > 1 ? dync__order_shared(&d, now)
                                         : dync__order_words(o->a, o->b, n, now, o->place);
-        dync__deal_run(dync__deal_places, &d);
+        dync__pool_run(dync__deal_places, &d, DYNC__DEAL_THREADS(o));
     }
 }

@@ -9,7 +9,7 @@ typedef struct dync__order {
     uint32_t *place;  /* n, out: where the smallest key was, the next, ... */
     uint32_t *before; /* room for n: the order by lower halves */
     uint64_t least, most;
-    int threads; /* 0 or 1, or as many share the work, each at least 2^11 keys */
+    int threads; /* so many share the work; if more than one, each at least 2^11 keys */
 } dync__order;
 
 /* place[] of n keys, n < 2^32. The same for any number of threads. */

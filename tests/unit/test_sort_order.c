@@ -48,7 +48,8 @@ TEST(keys_of_every_spread)
         static bool seen[MOST + 2];
         memset(seen, 0, sizeof seen);
         o.least = UINT64_MAX, o.most = 0;
-        o.threads = test_random_int(0, (int)DYNC__MIN(n >> 11, 3)); /* 2^11 keys for each */
+        o.threads =
+            test_random_int(1, (int)DYNC__MAX(DYNC__MIN(n >> 11, 3), 1)); /* 2^11 keys for each */
         shared += o.threads > 1;
         for (int64_t i = 0; i < n; i++) {
             o.key[i] = random_key(spread);
