@@ -154,14 +154,15 @@ DYNC__FN dync_status dync__oi_tile(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_repeat(dync__oi_in(c, 0), repeats));
 }
 
-/* From w[0] up to w[1] by w[2], as there are symbolic sizes among them: ceil(span / step) numbers.
- * DYNC_ERR_DATA_PTR for a step below 1: no graph then, the model is walked. */
+/* From w[0] to w[1] by w[2], as there are symbolic sizes among them: ceil(span / step) numbers.
+ * DYNC_ERR_DATA_PTR for a step that is none: no graph then, the model is walked. */
 static dync_status dync__oi_range_sized(dync__onnx_call *c, const int64_t *w)
 {
-    int64_t step = dync__oi_number(w[2]), span = dync__sz_sub(w[1], w[0]);
-    if (step < 1) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "a range back from a symbolic size");
+    int64_t step = dync__oi_number(w[2]), by = step < 0 ? dync__sz_sub(0, step) : step;
+    int64_t span = step < 0 ? dync__sz_sub(w[0], w[1]) : dync__sz_sub(w[1], w[0]);
+    if (by < 1) return dync__oi_fail(c, DYNC_ERR_DATA_PTR, "a range by a symbolic step");
     if (dync__sz_lt(span, 0)) span = 0;
-    int64_t n = dync__sz_div(dync__sz_add(span, step - 1), step);
+    int64_t n = dync__sz_div(dync__sz_add(span, by - 1), by);
     dync_tensor *t = dync__oi_arange(w[0], n, step, DYNC_I64);
     int dtype = dync__oi_type(dync__oi_in(c, 0));
     return dync__oi_out(c, 0, t && dtype != DYNC_I64 ? dync_to_dtype(t, (dync_dtype)dtype) : t);

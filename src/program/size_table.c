@@ -50,23 +50,24 @@ static bool dync__zt_count(void *user, int64_t *size)
 }
 
 /* The layout as it is read again: where the text has no strides, for it is contiguous as it is
- * shown, dims of size 1 get those of a new tensor. */
+ * shown or has no elements, dims of size 1, or all of them, get those of a new tensor. */
 static void dync__zt_as_printed(const dync__zt_walk *w, dync__layout *lay)
 {
     const dync__symtab *t = dync__tls.syms;
     int64_t span = 1, size[DYNC_MAX_DIMS];
-    bool contiguous = true, ok = true;
+    bool contiguous = true, empty = false, ok = true;
     for (int d = lay->ndim - 1; d >= 0; d--) {
         size[d] = dync__symtab_value(t, lay->shape[d], w->shown, &ok);
+        empty = empty || size[d] == 0;
         if (size[d] != 1)
             contiguous = contiguous && dync__symtab_value(t, lay->stride[d], w->shown, &ok) == span;
         span = dync__sz_times(span, size[d]);
     }
-    if (!ok || !contiguous) return;
+    if (!ok || !(contiguous || empty)) return;
     span = 1;
     for (int d = lay->ndim - 1; d >= 0; d--) {
-        if (size[d] == 1) lay->stride[d] = span;
-        span = dync__sz_mul(span, lay->shape[d]);
+        if (size[d] == 1 || empty) lay->stride[d] = span;
+        if (size[d] != 0) span = dync__sz_mul(span, lay->shape[d]);
     }
 }
 

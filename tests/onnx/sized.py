@@ -400,6 +400,10 @@ MODELS = {
                    n("MatMul", ["qh", "kt"], ["sc"]), n("Softmax", ["sc"], ["p"]), n("MatMul", ["p", "qh"], ["o"]),
                    n("Transpose", ["o"], ["ot"], perm=[0, 2, 1, 3]), n("Reshape", ["ot", "back"], ["y"])],
                   {"x": ["batch", "seq", 8]}, ["y"], {"w": f(8, 8), "o0": i(0), "o2": i(2), "hd": i(2, 4), "back": i(0, 0, 8)}, {"least": 1}),
+    "range_back_from_size": ([n("Shape", ["x"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Neg", ["b"], ["m"]), n("Range", ["b", "m", "back"], ["r"]),
+                              n("Range", ["b", "low", "by3"], ["q"])], X, ["r", "q"], {"k": one(0), "back": one(-1), "low": one(1), "by3": one(-3)}, {"least": 1}),
+    "empty_slice": ([n("Transpose", ["x"], ["t"], perm=[1, 0, 2]), n("Slice", ["t", "en", "en", "ax"], ["none"]), n("Relu", ["t"], ["r"]),
+                     n("Concat", ["r", "none"], ["y"], axis=2), n("Concat", ["none", "none"], ["z"], axis=2)], X, ["y", "z"], {"en": i(6), "ax": i(2)}),
 }
 
 
