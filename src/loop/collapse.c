@@ -172,6 +172,25 @@ DYNC__FN void dync__kernel_simplify(dync__kernel *k)
     dync__kernel_simplify_again(k);
 }
 
+DYNC__BUSY DYNC__FN void dync__kernel_drop_bufs(dync__kernel *k)
+{
+    for (int i = 0; i < k->buf.n; i++) k->buf.at[i].mode = 0;
+    for (int i = 0; i < k->bound.n; i++) k->buf.at[k->bound.at[i].buf].mode = DYNC__BUF_IN;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        int mode = dync__inst_has_value(in) ? DYNC__BUF_IN : DYNC__BUF_OUT;
+        if (in->buf < 0) continue;
+        k->buf.at[in->buf].mode = (uint8_t)(k->buf.at[in->buf].mode | mode);
+    }
+    for (int b = k->buf.n - 1; b >= 0; b--) {
+        if (k->buf.at[b].mode) continue;
+        for (int i = 0; i < k->inst.n; i++) k->inst.at[i].buf -= k->inst.at[i].buf > b;
+        for (int i = 0; i < k->bound.n; i++) k->bound.at[i].buf -= k->bound.at[i].buf > b;
+        size_t after = (size_t)(--k->buf.n - b);
+        memmove(&k->buf.at[b], &k->buf.at[b + 1], after * sizeof *k->buf.at);
+    }
+}
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 /* Folds loop d into its outer neighbour d - 1: a stride of d - 1 is that of d times the extent of

@@ -200,6 +200,7 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     dync__fuse_emit_all(job, k);
     for (int i = 0; i < 2 && job->from[i]; i++) dync__kernel_bounds_of(k, job->from[i]);
     if (!k->failed) dync__kernel_simplify_again(k);
+    if (!k->failed) dync__kernel_drop_bufs(k);
     if (!k->failed) dync__kernel_collapse(k);
     job->no_memory = k->failed;
     if (k->failed) return NULL;

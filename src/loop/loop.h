@@ -81,7 +81,8 @@ typedef struct dync__prim_row {
 } dync__prim_row;
 DYNC__FN const dync__prim_row *dync__prim_info(int prim); /* names print without the trailing _ */
 /* argmax and argmin reduce a and give the I64 position in the linearised inner loops of the first
- * extreme; NaN counts as extreme. */
+ * extreme; NaN counts as extreme. Of zeros of both signs max and min are either, as in PyTorch:
+ * it depends on the order in which lanes are combined. */
 typedef enum {
     DYNC__R_SUM,
     DYNC__R_PROD,
@@ -315,6 +316,9 @@ DYNC__FN dync_status dync__kernel_check(const dync__kernel *);
 DYNC__FN void dync__kernel_simplify(dync__kernel *);
 /* the same for one without dead values whose `settled` is told; tells it */
 DYNC__FN void dync__kernel_simplify_again(dync__kernel *);
+/* Buffers of which no instruction is left, nor a bound, go; the others are read and written as
+ * what is left says. */
+DYNC__FN void dync__kernel_drop_bufs(dync__kernel *);
 /* merges adjacent loops where every access allows, drops extents of 1 */
 DYNC__FN void dync__kernel_collapse(dync__kernel *);
 /* expand.c: without primitives that generators do not have; stores_round: nor roundings that a
