@@ -55,11 +55,26 @@ DYNC__RARE static void dync__tape_drop_outputs(dync__opcall *c)
     }
 }
 
+/* What an operator made of others has on memory of its own is no view, though the last of them was
+ * one (reshape: of a copy that nobody sees). */
+static void dync__tape_own(dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        dync__tensor *t = c->out[i];
+        bool own = t && t->grad && t->grad->base;
+        for (int a = 0; a < c->nargs && own; a++)
+            own = c->args[a].kind != DYNC__A_LIST &&
+                  (c->args[a].kind != DYNC__A_TENSOR || c->args[a].as.t->storage != t->storage);
+        if (own) dync__grad_meta_no_view(t);
+    }
+}
+
 /* A call without a node. A view is still told of its base: that may get a history by a later write
  * in place, and in no-grad mode that write must be refused with the right words. */
 static dync_status dync__tape_plain(dync__opcall *c)
 {
     DYNC__TRY(dync__tape_bottom(c));
+    if (c->row->cls == DYNC__COMPOSITE) dync__tape_own(c);
     if (c->row->cls != DYNC__VIEW || (c->row->flags & DYNC__OP_NONDIFF) ||
         c->args[0].kind != DYNC__A_TENSOR)
         return DYNC_OK;
@@ -273,7 +288,9 @@ static dync_status dync__tape_expand(dync__opcall *c)
     dync__info info[DYNC__MAX_OUT];
     /* says what is wrong with the arguments */
     if (c->row->infer) DYNC__TRY(dync__op_infer(c, info));
-    return dync__op_decompose(c);
+    dync_status status = dync__op_decompose(c);
+    if (status == DYNC_OK) dync__tape_own(c);
+    return status;
 }
 
 static dync_status dync__tape_control_record(dync__opcall *c)

@@ -155,7 +155,9 @@ DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
     const dync__tracer *t = dync__tracer_peek();
     const dync__node *of = x->node; /* what a view made in the pending graph is a view of */
     while (of && of->op >= 0 && of->kind != DYNC__N_PLACEHOLDER &&
-           dync__op_info(of->op)->cls == DYNC__VIEW && of->args[0].kind == DYNC__A_NODE)
+           dync__op_info(of->op)->cls == DYNC__VIEW &&
+           !(dync__op_info(of->op)->flags & DYNC__OP_NONDIFF) && /* what is detached is itself */
+           of->args[0].kind == DYNC__A_NODE)
         of = of->args[0].as.node;
     if (x->node && (of->kind != DYNC__N_PLACEHOLDER || of->env < 0)) return DYNC_OK;
     if (!t || (!x->node && !dync__tracer_owns(t, x))) return DYNC_OK;

@@ -123,6 +123,62 @@ TEST(a_quotient_that_is_written)
     }
 }
 
+/* What may be written in grad mode: a view of what was detached from a leaf and then written, and a
+ * copy that reshape made without grad mode; a view made so may not. */
+static dync_tensor *detached_row(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *v = dync_detach(x);
+    dync_addcmul_(v, y, y, 0.5);
+    dync_sin_(dync_select(v, 0, 1));
+    return dync_mul(v, y);
+}
+static dync_tensor *reshaped_copy(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *v = NULL;
+    DYNC_NO_GRAD v = dync_reshape(dync_transpose(x, 0, 1), dync_shape(-1));
+    return dync_mul(dync_add_(v, dync_sum(dync_mul(y, 0.1), DYNC_ALL, false)), 2);
+}
+static dync_tensor *reshaped_view(dync_tensor *x, dync_tensor *y)
+{
+    dync_tensor *v = NULL;
+    DYNC_NO_GRAD v = dync_reshape(dync_mul(x, 2), dync_shape(-1));
+    return dync_mul_(v, dync_sum(y, DYNC_ALL, false));
+}
+static dync_tensor *view_of_leaf(dync_tensor *x, dync_tensor *y)
+{
+    return dync_mul_(dync_select(x, 0, 1), dync_select(y, 0, 1));
+}
+TEST(which_views_may_be_written)
+{
+    static dync_tensor *(*const programs[])(dync_tensor *, dync_tensor *) = {
+        detached_row, reshaped_copy, reshaped_view, view_of_leaf};
+    static const char *const on[] = {NULL, "eager", "aot_eager", "aot_eager_decomp_partition",
+                                     "inductor"};
+    dync_on_error(quiet, NULL);
+    for (int p = 0; p < 4; p++) {
+        dync_tensor *want = NULL;
+        for (int k = 0; k < 5; k++) {
+            dync_compiled *f = k ? dync_compile(programs[p], .backend = on[k], .fullgraph = true)
+                                 : NULL;
+            for (int call = 0; call < 3; call++) {
+                dync_manual_seed(9);
+                dync_tensor *x = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                            *y = dync_randn(dync_shape(3, 4), .requires_grad = true),
+                            *z = f ? dync_call(f, x, y) : programs[p](x, y);
+                EXPECT(!z == (p >= 2));
+                dync_backward(dync_sum(z, DYNC_ALL, false));
+                EXPECT_STATUS(dync_error(), p < 2             ? DYNC_OK
+                                            : p == 2 && k > 1 ? DYNC_ERR_BACKEND
+                                                              : DYNC_ERR_AUTOGRAD);
+                if (!want) want = dync_grad(y);
+                EXPECT(p >= 2 || dync_allclose(dync_grad(y), want, TOL_F32_SUM, TOL_F32_SUM));
+                dync_clear_error();
+            }
+            if (f) dync_compiled_free(f);
+        }
+    }
+}
+
 TEST(random_programs)
 {
     int allowed = 0;
