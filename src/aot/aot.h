@@ -266,6 +266,8 @@ DYNC__FN dync__tensor *dync__functional_alias(dync__functional *, dync__tensor *
                                               const dync__layout *);
 /* the value of a fake now; NULL + error */
 DYNC__FN dync__node *dync__functional_node(dync__functional *, dync__tensor *);
+/* the same to be copied: strides of dimensions of size 1 may be others */
+DYNC__FN dync__node *dync__functional_content(dync__functional *, dync__tensor *);
 DYNC__FN bool dync__functional_mutated(const dync__tensor *input);
 /* The actual input whose memory a fake lies on, or -1; the fake that is the whole of that
  * memory. */

@@ -187,9 +187,17 @@ static dync__node *dync__functional_view(dync__functional *f, const dync__fstore
     return dync__functional_emit(f, DYNC__USED(DYNC__OP__strided_view), 4, args, &info, 1);
 }
 
+/* Of dimensions of size 1 as well. */
+DYNC__FN bool dync__functional_in_strides(const dync__node *n, const dync__tensor *t)
+{
+    return n->info[0].lay.ndim == t->lay.ndim &&
+           memcmp(n->info[0].lay.stride, t->lay.stride,
+                  (size_t)t->lay.ndim * sizeof *t->lay.stride) == 0;
+}
+
 /* The node of t's present value: the one it has, the storage's base, or a new view of that after
- * a write. A real tensor becomes one more input. NULL + error. */
-DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
+ * a write. in_strides: those of dimensions of size 1 are t's, too. */
+static dync__node *dync__functional_node_in(dync__functional *f, dync__tensor *t, bool in_strides)
 {
     if (!(t->flags & DYNC__T_FAKE)) return dync__functional_lift(f, t);
     if (t->trace_id != f->id || !t->node) {
@@ -198,9 +206,22 @@ DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
     }
     const dync__fstore *s = t->storage->trace;
     if (!s || t->node_output == s->generation) return t->node;
-    dync__node *n = dync__layout_same(&t->lay, &s->lay) ? s->base : dync__functional_view(f, s, t);
+    bool whole = dync__layout_same(&t->lay, &s->lay) &&
+                 (!in_strides || dync__functional_in_strides(s->base, t));
+    dync__node *n = whole ? s->base : dync__functional_view(f, s, t);
     if (n) dync__functional_own(f, t, n);
     return n;
+}
+
+/* A real tensor becomes one more input. What is inferred from a value follows all its strides. */
+DYNC__FN dync__node *dync__functional_node(dync__functional *f, dync__tensor *t)
+{
+    return dync__functional_node_in(f, t, true);
+}
+
+DYNC__FN dync__node *dync__functional_content(dync__functional *f, dync__tensor *t)
+{
+    return dync__functional_node_in(f, t, false);
 }
 
 /* A fake of t's present value that later writes do not reach: memory of its own, the same node. */

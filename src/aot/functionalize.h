@@ -17,6 +17,7 @@ typedef struct dync__fstore {
 
 /* functionalize.c */
 DYNC__FN bool dync__layout_same(const dync__layout *a, const dync__layout *b);
+DYNC__FN bool dync__functional_in_strides(const dync__node *n, const dync__tensor *t);
 DYNC__FN void dync__functional_own(dync__functional *f, dync__tensor *t, dync__node *n);
 DYNC__FN dync__fstore *dync__functional_store(dync__functional *f, dync__tensor *t,
                                               dync__node *base);

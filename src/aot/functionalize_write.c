@@ -47,6 +47,7 @@ static dync_status dync__functional_write(dync__functional *f, const dync__opcal
         if (whole || !in_form) node = whole ? s->base : NULL;
     } else {
         s->base = node;
+        if (!dync__functional_in_strides(node, self)) node = NULL;
     }
     if (!s->base) return DYNC_ERR_MEMORY;
     s->generation++;

@@ -157,9 +157,11 @@ DYNC__FN dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
     g->fw_out = dync__arena_alloc(&j->arena, (size_t)(g->n_fw_out + 1) * sizeof *g->fw_out);
     g->mutated = dync__arena_alloc(&j->arena, (size_t)(m + 1) * sizeof *g->mutated);
     if (!g->fw_out || !g->mutated) return DYNC_ERR_MEMORY;
-    for (int i = 0; i < g->n_fw_out; i++)
-        if (!(g->fw_out[i] = dync__functional_node(&j->f, i < m ? j->written[i] : j->value[i - m])))
-            return DYNC_ERR_MEMORY;
+    for (int i = 0; i < g->n_fw_out; i++) {
+        g->fw_out[i] = i < m ? dync__functional_content(&j->f, j->written[i])
+                             : dync__functional_node(&j->f, j->value[i - m]);
+        if (!g->fw_out[i]) return DYNC_ERR_MEMORY;
+    }
     for (int i = 0; i < m; i++)
         if (j->into->lifted.at[j->into->mutated.at[i].input])
             g->mutated[g->n_mutated++] = j->into->lifted.at[j->into->mutated.at[i].input];

@@ -174,4 +174,31 @@ TEST(a_roll_that_is_copied)
     dync_shutdown();
 }
 
+/* Dims of size 1 have strides too, and what is broadcast beside others follows them: also where the
+ * value was written in place. */
+static dync_tensor *beside_written(dync_tensor *x, dync_tensor *y)
+{
+    return dync_atan2(y, dync_clamp_(x, -1, 1));
+}
+TEST(strides_of_size_one_behind_a_write)
+{
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    static const int64_t strides[][4] = {{1, 1, 1, 5}, {15, 1, 1, 5}, {1, 3, 7, 1}, {0, 1, 9, 5}};
+    for (int k = 0; k < 3; k++)
+        for (int s = 0; s < 4 * 2; s++) {
+            const int64_t *of = strides[s / 2];
+            dync_compiled *f = dync_compile(
+                beside_written, .backend = on[k], .fullgraph = true,
+                .dynamic = s % 2 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+            dync_tensor *x = dync_as_strided(dync_randn(dync_shape(64)), dync_shape(1, 5, 1, 3),
+                                             dync_shape(of[0], of[1], of[2], of[3]), 0),
+                        *y = dync_randn(dync_shape(1, 5, 1)), *want = beside_written(x, y),
+                        *got = dync_call(f, x, y);
+            EXPECT_STATUS(dync_error(), DYNC_OK);
+            EXPECT(dync_allclose(want, got, 1e-6, 1e-6));
+            for (int d = 0; d < 4; d++) EXPECT_EQ_INT(dync_stride(got, d), dync_stride(want, d));
+            dync_compiled_free(f);
+        }
+}
+
 TEST_MAIN
