@@ -19,7 +19,8 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     DYNC__TRY(dync__aot_saved_check_for(s, n_out, grad_out));
     DYNC__TRY(dync__aot_broken(&s->code->g, n_out, grad_out, n_in, needed));
     if (!s->part->bw) return DYNC_OK;
-    if (dync__any_fake(n_out, grad_out))
+    /* a walk that is recorded has stand-ins for what is saved, though no gradient may arrive */
+    if (dync__any_fake(n_out, grad_out) || dync__any_fake(s->n, s->tensor))
         return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
     if (create_graph && s->code->double_backward)
         return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);

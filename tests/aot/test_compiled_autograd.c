@@ -191,6 +191,37 @@ static dync_value two_results(const dync_value *a, int n, void *user)
     (void)n, (void)user;
     return dync_tuple(dync_sin(a[0].as.t), dync_cos(a[0].as.t));
 }
+/* A compiled forward behind what gives no gradient back: its node runs without any, beside stand-ins
+ * for what it saved, or with nothing saved. */
+static dync_value cut_fw(dync_autograd_ctx *ctx, const dync_value *a, int n)
+{
+    (void)ctx, (void)n;
+    return dync_v_tensor(dync_mul(a[0].as.t, 2.0));
+}
+static dync_value cut_bw(dync_autograd_ctx *ctx, const dync_value *g, int n)
+{
+    (void)ctx, (void)g, (void)n;
+    return DYNC_NONE;
+}
+static const dync_autograd_function cut = {"Cut", cut_fw, cut_bw};
+static dync_tensor *saves(dync_tensor *x) { return dync_exp(dync_mul(x, x)); }
+static dync_tensor *saves_nothing(dync_tensor *x) { return dync_neg(x); }
+TEST(no_gradient_arrives_at_a_compiled_forward)
+{
+    static dync_tensor *(*const of[])(dync_tensor *) = {saves, saves_nothing};
+    for (int i = 0; i < 2 * 3 * 3; i++) DYNC_SCOPE {
+        dync_compiled *f = dync_compile(of[i % 2], .backend = backends[i / 2 % 3]);
+        for (int call = 0; call < 2; call++) {
+            dync_tensor *x = dync_randn(dync_shape(4), .requires_grad = true),
+                        *y = dync_as_tensor(dync_apply(&cut, dync_call(f, x))),
+                        *loss = dync_sum(dync_add(y, dync_mul(x, 3)), DYNC_ALL, false);
+            DYNC_COMPILED_AUTOGRAD(backends[i / 6]) EXPECT_OK(dync_backward(loss));
+            EXPECT(same(dync_grad(x), dync_full(dync_shape(4), 3), 0));
+        }
+        dync_compiled_free(f);
+    }
+}
+
 TEST(an_unused_output_of_a_compiled_forward)
 {
     dync_compiled *f = dync_compile(two_results, .backend = "aot_eager");
