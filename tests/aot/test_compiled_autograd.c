@@ -191,8 +191,9 @@ static dync_value two_results(const dync_value *a, int n, void *user)
     (void)n, (void)user;
     return dync_tuple(dync_sin(a[0].as.t), dync_cos(a[0].as.t));
 }
-/* A compiled forward behind what gives no gradient back: its node runs without any, beside stand-ins
- * for what it saved, or with nothing saved. */
+
+/* A compiled forward behind what gives no gradient back: its node runs without any, beside
+ * stand-ins for what it saved, or with nothing saved. */
 static dync_value cut_fw(dync_autograd_ctx *ctx, const dync_value *a, int n)
 {
     (void)ctx, (void)n;

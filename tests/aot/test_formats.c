@@ -187,9 +187,8 @@ TEST(strides_of_size_one_behind_a_write)
     for (int k = 0; k < 3; k++)
         for (int s = 0; s < 4 * 2; s++) {
             const int64_t *of = strides[s / 2];
-            dync_compiled *f = dync_compile(
-                beside_written, .backend = on[k], .fullgraph = true,
-                .dynamic = s % 2 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+            dync_compiled *f = dync_compile(beside_written, .backend = on[k], .fullgraph = true,
+                                            .dynamic = s % 2 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
             dync_tensor *x = dync_as_strided(dync_randn(dync_shape(64)), dync_shape(1, 5, 1, 3),
                                              dync_shape(of[0], of[1], of[2], of[3]), 0),
                         *y = dync_randn(dync_shape(1, 5, 1)), *want = beside_written(x, y),

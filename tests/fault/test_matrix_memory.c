@@ -21,7 +21,9 @@ static bool fails_at(int64_t n, const matrix_function *f, const matrix_kind *kin
     matrix_call(&ignored, f, kind, 1, c);
     bool over = dync__tls.fail_at != 0;
     dync__mem_fail_at(0);
-    if (!want.failed && !strstr(ignored.error, "MemoryError") && ignored.failed) {
+    /* one that clears the error of memory returns the NULL that came with it */
+    bool clears = strcmp(f->name, "error_cleared_inside") == 0;
+    if (!want.failed && !clears && !strstr(ignored.error, "MemoryError") && ignored.failed) {
         EXPECT(!"the failure is no error of memory");
         matrix_tell("error", f->name, kind->name, backend, &want, &ignored);
     }
