@@ -68,28 +68,52 @@ static bool dync__aot_is_crossed(const dync__tensor *grad)
     return d >= 0 && grad->lay.stride[d] > 1 && grad->numel >= DYNC__CROSSED_COPY;
 }
 
-/* Tangent i in the form that backward was compiled for: dense, row major; zeros where none arrived.
- * Placeholders come first: what is saved, then tangents. */
-static dync__tensor *dync__aot_tangent(const dync__aot_code *c, const dync__aot_part *p, int i,
-                                       dync__tensor *grad)
+/* How tangent i lies, with numbers for sizes. Placeholders: what is saved, then tangents. */
+static dync_status dync__aot_tangent_info(const dync__aot_saved *s, int i, dync__info *out)
 {
-    const dync__info *info = &p->bw->node.at[p->n_saved + i]->info[0];
-    if (grad && dync__layout_is_contiguous(&grad->lay) && grad->dtype == info->dtype) {
-        dync__ref(grad);
-        return grad;
-    }
-    dync__arg arg = dync__arg_t(grad);
+    const dync__aot_code *form = s->code->form;
+    *out = s->part->bw->node.at[s->part->n_saved + i]->info[0];
+    if (!form || dync__layout_values(form->syms, s->value, &out->lay)) return DYNC_OK;
+    return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
+}
+
+/* The gradient in the form that backward was compiled for; zeros where none arrived. */
+static dync__tensor *dync__aot_tangent_copy(const dync__info *info, dync__tensor *grad)
+{
+    dync__arg args[2] = {dync__arg_t(grad), dync__arg_t(grad)};
     dync__tensor *dense = NULL;
-    if (grad && (!dync__device_is(grad->device, DYNC__DEV_HOST) || dync__aot_is_crossed(grad)))
-        return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &dense) == DYNC_OK ? dense : NULL;
-    if (grad) return dync__contiguous_copy(grad);
-    dync__layout lay = info->lay;
-    if (c->form && !dync__layout_values(c->form->syms, c->value, &lay))
-        return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value"), NULL;
-    dync__tensor *zero = dync__tensor_empty(info->dtype, info->device, &lay);
-    if (!zero || dync__tensor_zero(zero) == DYNC_OK) return zero;
-    dync__unref(zero);
+    bool rows = dync__layout_is_contiguous(&info->lay);
+    if (grad && rows && dync__device_is(grad->device, DYNC__DEV_HOST) &&
+        !dync__aot_is_crossed(grad) && grad->dtype == info->dtype)
+        return dync__contiguous_copy(grad);
+    if (grad && rows)
+        return dync__op_run(DYNC__OP__clone_contiguous, 1, args, &dense) == DYNC_OK ? dense : NULL;
+    dync__tensor *made = dync__tensor_empty(info->dtype, info->device, &info->lay);
+    if (!made) return NULL;
+    args[0] = dync__arg_t(made);
+    dync_status status = grad ? dync__op_run(DYNC__OP_copy_, 2, args, &dense)
+                              : dync__tensor_zero(made);
+    dync__unref(dense);
+    if (status == DYNC_OK) return made;
+    dync__unref(made);
     return NULL;
+}
+
+/* Tangent i as backward was compiled for it: a reference. */
+static dync__tensor *dync__aot_tangent(const dync__aot_saved *s, int i, dync__tensor *grad)
+{
+    const dync__aot_part *p = s->part;
+    dync__info info;
+    bool as_it_is = grad && p->by_rows && dync__layout_is_contiguous(&grad->lay) &&
+                    grad->dtype == p->bw->node.at[p->n_saved + i]->info[0].dtype;
+    if (!as_it_is) {
+        if (dync__aot_tangent_info(s, i, &info) != DYNC_OK) return NULL;
+        as_it_is = grad && dync__layout_lies_like(&grad->lay, &info.lay) &&
+                   grad->dtype == info.dtype;
+    }
+    if (!as_it_is) return dync__aot_tangent_copy(&info, grad);
+    dync__ref(grad);
+    return grad;
 }
 
 /* As eager's: what backward reads must not have been written since forward, nor been freed. The
@@ -233,13 +257,13 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
     bool *absent = (bool *)(grad + n_grads);
     memset(tangent, 0, (size_t)(2 * p->n_tangents + n_grads) * sizeof *tangent);
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
+    bool grad_off = dync__grad_off(true);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
         missing += absent[i] = output >= n_out || !grad_out[output];
-        if (!(tangent[i] = dync__aot_tangent(s->code, p, i, absent[i] ? NULL : grad_out[output])))
+        if (!(tangent[i] = dync__aot_tangent(s, i, absent[i] ? NULL : grad_out[output])))
             status = DYNC_ERR_MEMORY;
     }
-    bool grad_off = dync__grad_off(true);
     if (status == DYNC_OK) status = dync__aot_backward_code(s, missing > 0, absent, in, grad);
     dync__grad_off(grad_off);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
@@ -254,13 +278,10 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
  * form's symbols. */
 static dync_status dync__aot_zeros(const dync__aot_saved *s, int i, dync__tensor **out)
 {
-    const dync__info *info = &s->part->bw->node.at[s->part->n_saved + i]->info[0];
-    dync__layout lay = info->lay;
-    if (s->code->form && !dync__layout_values(s->code->form->syms, s->value, &lay))
-        return dync__fail(DYNC_ERR_INTERNAL, "a size of a "
-                                             "tangent has no value");
-    dync__arg args[3] = {dync__arg_dims(lay.ndim, lay.shape), dync__arg_dtype(info->dtype),
-                         dync__arg_device(info->device)};
+    dync__info info;
+    DYNC__TRY(dync__aot_tangent_info(s, i, &info));
+    dync__arg args[3] = {dync__arg_dims(info.lay.ndim, info.lay.shape), dync__arg_dtype(info.dtype),
+                         dync__arg_device(info.device)};
     return dync__op_run(DYNC__OP_zeros, 3, args, out);
 }
 

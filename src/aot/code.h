@@ -17,6 +17,7 @@ typedef struct dync__aot_part {
      * inputs */
     int *saved, *tangent, *grad;
     size_t bytes;
+    bool by_rows;  /* all tangents are row major */
     bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
 

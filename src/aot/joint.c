@@ -169,8 +169,18 @@ DYNC__FN dync_status dync__joint_fw_out(dync__joint *j, dync__joint_graph *g)
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */
-/* A tangent, dense and row major, becomes an input of the joint graph for every value that has
- * history. Without tangents (how->no_tangents) the first such output stands alone. */
+/* A tangent lies as its value does, whose gradient a loss outside mostly gives so; row major beside
+ * a value that has gaps, and where the joint graph itself is wanted. */
+static dync_status dync__joint_tangent_lies(const dync__joint *j, const dync__tensor *value,
+                                            dync__layout *out)
+{
+    if (j->how->joint || !dync__layout_is_dense(&value->lay))
+        return dync__layout_contiguous(out, value->lay.ndim, value->lay.shape);
+    return dync__layout_like(&value->lay, out);
+}
+
+/* A tangent becomes an input of the joint graph for every value that has history. Without tangents
+ * (how->no_tangents) the first such output stands alone. */
 static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dync__joint_graph *g)
 {
     for (int i = 0; i < g->n_fw_out; i++) {
@@ -185,7 +195,7 @@ static dync_status dync__joint_tangents(dync__joint *j, dync__joint_grads *b, dy
         char name[32];
         dync__format(name, sizeof name, "tangents_%d", b->n_out + 1);
         dync__info info = {.dtype = t->dtype, .device = t->device, .alias = -1};
-        DYNC__TRY(dync__layout_contiguous(&info.lay, t->lay.ndim, t->lay.shape));
+        DYNC__TRY(dync__joint_tangent_lies(j, t, &info.lay));
         dync__tensor *tangent = dync__functional_input(&j->f, name, &info, false, -1);
         if (!tangent || !dync__vec_push(&j->into->tangent_of, i)) return DYNC_ERR_MEMORY;
         b->out[b->n_out] = t;

@@ -194,16 +194,19 @@ DYNC__FN void dync__part_ban(dync__mincut_state *m, int i)
     if (!dync__aot_is_view(n) && (!m->freed[i] || dync__part_must_agree(m, i))) m->banned[i] = true;
 }
 
-/* Does the value stand in memory in forward anyway: an input, or read by an operator that cannot
- * fuse with it? What does not is charged twice, since saving it adds a write
- * (dync__part_weight). */
-static bool dync__part_materialized(const dync__cutter *c, int i)
+/* Which values stand in memory in forward anyway: inputs, results, what is read by an operator that
+ * cannot fuse with it, itself or by a view. What does not is charged twice, since saving it adds a
+ * write (dync__part_weight). From the end, as users stand behind what they use. */
+DYNC__FN void dync__part_stand(dync__mincut_state *m)
 {
+    const dync__cutter *c = m->c;
     dync__node *const *at = c->joint->node.at;
-    if (c->input[i] || c->tangent[i]) return true;
-    DYNC__EACH_USER(c, i, u)
-    if (!dync__pair_fusible(at[i], at[u])) return true;
-    return false;
+    for (int i = c->n - 1; i >= 0; i--) {
+        m->stands[i] = c->input[i] || c->tangent[i] || c->result[i];
+        DYNC__EACH_USER(c, i, u)
+        if (!dync__pair_fusible(at[i], at[u]) || (dync__aot_is_view(at[u]) && m->stands[u]))
+            m->stands[i] = true;
+    }
 }
 
 /* What it costs to save node i: its bytes, times 1.1 for each step to the nearest backward node
@@ -216,9 +219,40 @@ DYNC__FN int64_t dync__part_weight(const dync__mincut_state *m, int i)
     double w = (double)dync__aot_weighed(n);
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
     w = floor(w);
-    if (!dync__part_materialized(m->c, i)) w *= 2;
+    if (!m->stands[i]) w *= 2;
     if (w < 1) w = 1; /* no elements: an edge without room would look cut */
     return w > 1e17 ? DYNC__FLOW_INFINITE / 8 : (int64_t)w;
+}
+
+static void dync__part_pretend(dync__arg *a, dync__tensor *t)
+{
+    const dync__info *info = a->kind == DYNC__A_NODE ? &a->as.node->info[0] : NULL;
+    if (!info) return;
+    *t = (dync__tensor){.dtype = (uint8_t)info->dtype, .lay = info->lay};
+    *a = dync__arg_t(t);
+}
+
+/* What it costs to compute node i again, in the same unit: additions, as bytes that could be stored
+ * and loaded meanwhile. An exponential may be worth saving that only its user reads. What forward
+ * does not need is computed once, wherever that is. */
+DYNC__FN int64_t dync__part_again(const dync__mincut_state *m, int i)
+{
+    const dync__node *n = m->c->joint->node.at[i];
+    dync__tensor given[DYNC__MAX_ARGS];
+    dync__arg args[DYNC__MAX_ARGS];
+    dync__arena arena = {0};
+    if (!m->c->fw[i] || n->op < 0 || !n->has_info || m->freed[i] ||
+        dync__op_info(n->op)->cls != DYNC__POINTWISE)
+        return 0;
+    dync__opcall call = {.op = n->op, .row = dync__op_info(n->op), .nargs = n->nargs, .args = args};
+    for (int k = 0; k < n->nargs; k++) {
+        args[k] = n->args[k];
+        dync__part_pretend(&args[k], &given[k]);
+    }
+    int64_t cost = dync__op_cost(&call, &arena),
+            elements = dync__aot_weighed(n) / dync__dtype_info(n->info[0].dtype)->bytes;
+    dync__arena_free(&arena);
+    return cost * elements / DYNC__AGAIN_ADDITIONS;
 }
 
 /* ---- heuristics against long recomputation --------------------------------------------------- */

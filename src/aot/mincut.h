@@ -36,8 +36,8 @@ typedef struct dync__mincut_state {
     int *distance; /* to the nearest backward node; DYNC__PART_NEVER and more: there is none */
     int *order;    /* place among the forward's nodes */
     /* not computed again; freed: rules do not count (memory budget); decides: a comparison whose
-     * outcome backward uses depends on the value */
-    bool *banned, *freed, *decides;
+     * outcome backward uses depends on the value; stands: in memory, whether saved or not */
+    bool *banned, *freed, *decides, *stands;
     int *heap, *seen; /* scratch */
     int round;
     bool *saved;
@@ -57,6 +57,8 @@ DYNC__FN void dync__part_decisions(dync__mincut_state *m);
 DYNC__FN bool dync__part_should_ban(dync__mincut_state *m, int i);
 DYNC__FN void dync__part_ban(dync__mincut_state *m, int i);
 DYNC__FN int64_t dync__part_weight(const dync__mincut_state *m, int i);
+DYNC__FN void dync__part_stand(dync__mincut_state *m);
+DYNC__FN int64_t dync__part_again(const dync__mincut_state *m, int i);
 DYNC__FN void dync__part_far_apart(dync__mincut_state *m);
 DYNC__FN void dync__part_long_chains(dync__mincut_state *m);
 #endif

@@ -21,7 +21,8 @@ static void dync__part_bans(dync__mincut_state *m)
 }
 
 /* One minimum cut. Vertex 2i is "node i is needed", 2i + 1 is "its value is there"; the edge
- * between them weighs what saving costs. After the flow, a node is saved where its first vertex
+ * between them weighs what saving costs, that from the source to 2i what computing it again
+ * costs. After the flow, a node is saved where its first vertex
  * can still be reached from the source and its second cannot. */
 static dync_status dync__part_solve(dync__mincut_state *m)
 {
@@ -45,7 +46,8 @@ static dync_status dync__part_solve(dync__mincut_state *m)
         if (c->late[i] || c->given[i])
             dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, DYNC__FLOW_INFINITE);
         if (c->late[i]) continue;
-        if (m->banned[i]) dync__flow_add(&f, source, 2 * i, DYNC__FLOW_INFINITE);
+        int64_t again = m->banned[i] ? DYNC__FLOW_INFINITE : dync__part_again(m, i);
+        if (again > 0) dync__flow_add(&f, source, 2 * i, again);
         dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
         DYNC__EACH_USER(c, i, u) dync__flow_add(&f, 2 * i + 1, 2 * u, DYNC__FLOW_INFINITE);
     }
@@ -136,12 +138,15 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c)
     m.banned = dync__arena_alloc(&c->arena, n);
     m.freed = dync__arena_alloc(&c->arena, n);
     m.decides = dync__arena_alloc(&c->arena, n);
+    m.stands = dync__arena_alloc(&c->arena, n);
     m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
     m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
-    if (!m.distance || !m.order || !m.banned || !m.freed || !m.decides || !m.heap || !m.seen)
+    if (!m.distance || !m.order || !m.banned || !m.freed || !m.decides || !m.stands || !m.heap ||
+        !m.seen)
         return DYNC_ERR_MEMORY;
     dync__part_measure(&m);
     dync__part_decisions(&m);
+    dync__part_stand(&m);
     DYNC__TRY(dync__part_solve(&m));
     return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
 }

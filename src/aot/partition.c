@@ -265,7 +265,7 @@ static dync_status dync__cutter_open(dync__cutter *c, dync__graph *joint)
     dync__graph_renumber(joint);
     c->n = joint->node.n - 1; /* without the output */
     bool **sets[] = {&c->fw,    &c->bw,    &c->input,   &c->tangent, &c->late,
-                     &c->given, &c->saved, &c->mutated, &c->own};
+                     &c->given, &c->saved, &c->mutated, &c->own,     &c->result};
     for (int i = 0; i < DYNC__COUNT_OF(sets); i++)
         if (!(*sets[i] = dync__arena_alloc(&c->arena, (size_t)c->n + 1))) return DYNC_ERR_MEMORY;
     c->first_user = dync__arena_alloc(&c->arena, (size_t)(c->n + 2) * sizeof *c->first_user);
@@ -302,7 +302,8 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
         c->tangent[j->tangent[i]->index] = true;
         c->input[j->tangent[i]->index] = false;
     }
-    for (int i = 0; i < j->n_fw_out; i++) c->fw[j->fw_out[i]->index] = true;
+    for (int i = 0; i < j->n_fw_out; i++)
+        c->fw[j->fw_out[i]->index] = c->result[j->fw_out[i]->index] = true;
     for (int i = 0; i < j->n_grads; i++) c->bw[j->grad[i]->index] = true;
     for (int i = 0; i < j->n_mutated; i++) c->mutated[j->mutated[i]->index] = true;
     dync__part_close(c);

@@ -12,6 +12,7 @@ typedef struct dync__cutter {
     dync__arena arena;
     int n;                 /* nodes */
     bool *fw, *bw;         /* needed by the forward outputs; by the gradients */
+    bool *result;          /* is a forward output */
     bool *input, *tangent; /* placeholders of the forward part; of backward */
     /* depends on a tangent, or is a gradient that forward does not have: computed in backward */
     bool *late;

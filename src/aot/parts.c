@@ -142,6 +142,13 @@ static dync_status dync__aot_part_depends(dync__aot_part *p)
     return r.at && p->depends ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 
+static bool dync__part_by_rows(const dync__aot_part *p)
+{
+    for (int i = p->n_saved; p->bw && i < p->n_saved + p->n_tangents; i++)
+        if (!dync__layout_is_contiguous(&p->bw->node.at[i]->info[0].lay)) return false;
+    return true;
+}
+
 /* part: by tangent; of: by gradient. Returns how many parts there are. */
 static int dync__part_number(const dync__aot_graphs *g, dync__parting *p, int *part, int *of)
 {
@@ -188,6 +195,7 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
         memset(m.need, 0, (size_t)nodes);
         m.which = *n;
         status = dync__aot_part_fill(&m, &(*out)[*n]);
+        (*out)[*n].by_rows = dync__part_by_rows(&(*out)[*n]);
         if (status == DYNC_OK) status = dync__aot_part_depends(&(*out)[*n]);
     }
     dync__arena_free(&arena);

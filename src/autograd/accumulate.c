@@ -79,14 +79,6 @@ DYNC__FN dync__gnode *dync__accumulate_node(dync__tensor *leaf)
     return node;
 }
 
-/* The same strides but for dims of size 1, whose strides mean nothing. The shapes are the same. */
-static bool dync__lies_like(const dync__tensor *leaf, const dync__tensor *g)
-{
-    for (int d = 0; d < leaf->lay.ndim; d++)
-        if (leaf->lay.shape[d] != 1 && leaf->lay.stride[d] != g->lay.stride[d]) return false;
-    return true;
-}
-
 /* May the gradient itself become .grad? Only if nobody else sees it and it lies as the leaf does. A
  * value being recorded is held once by its recorder. */
 static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g)
@@ -96,7 +88,7 @@ static bool dync__grad_can_steal(const dync__tensor *leaf, const dync__tensor *g
         (g->storage->flags & DYNC__STORAGE_BORROWED))
         return false;
     if (g->dtype != leaf->dtype || g->flags & DYNC__T_REQUIRES_GRAD) return false;
-    return dync__layout_is_dense(&leaf->lay) && dync__lies_like(leaf, g);
+    return dync__layout_is_dense(&leaf->lay) && dync__layout_lies_like(&leaf->lay, &g->lay);
 }
 
 /* A copy of g in the strides of the leaf, which are dense but not row major. */
@@ -123,7 +115,7 @@ static dync_status dync__accumulate_first(dync__tensor *leaf, dync__tensor *g, d
         *out = g;
         return DYNC_OK;
     }
-    if (dync__lies_like(leaf, g) && dync__layout_is_dense(&leaf->lay))
+    if (dync__layout_lies_like(&leaf->lay, &g->lay) && dync__layout_is_dense(&leaf->lay))
         return dync__op_run(DYNC__OP_clone, 1, &arg, out);
     if (!dync__layout_is_dense(&leaf->lay) || dync__layout_is_contiguous(&leaf->lay))
         return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, out);

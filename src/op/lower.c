@@ -287,6 +287,28 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     return dync__lower_end(pb, &b);
 }
 
+/* What an element of its result costs, in additions: 0 where no expression makes it. The kernel
+ * lies in the arena; operands are what the call's tensors are, of one element. */
+DYNC__RARE DYNC__FN int dync__op_cost(const dync__opcall *call, dync__arena *arena)
+{
+    dync__pb pb = {.arena = arena, .origin = call->row->name, .sized = true};
+    dync__operand in[DYNC__MAX_ARGS + 1] = {{0}}, *out = &in[DYNC__MAX_ARGS];
+    int n = 0, cost = 0;
+    int common = dync__op_common_dtype(call);
+    if (!call->row->expr || dync__dtype_info(common)->kind != 'f') return 0;
+    for (int i = 0; i < call->nargs; i++)
+        if (call->args[i].kind == DYNC__A_TENSOR)
+            in[n] = (dync__operand){.slot = n, .dtype = call->args[i].as.t->dtype}, n++;
+        else if (call->args[i].kind == DYNC__A_LIST)
+            return 0;
+    *out = (dync__operand){.slot = n, .dtype = (uint8_t)common};
+    if (dync__lower_pointwise(&pb, call, in, out) != DYNC_OK) return 0;
+    const dync__kernel *k = pb.step.at[pb.step.n - 1].kernel;
+    for (int v = 0; v < k->inst.n; v++)
+        if (k->inst.at[v].buf < 0) cost += dync__cost_inst(&k->inst.at[v]);
+    return cost;
+}
+
 DYNC__FN dync_status dync__l_clone(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
                                    const dync__operand *out)
 {

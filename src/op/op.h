@@ -285,6 +285,8 @@ DYNC__FN dync_status dync__op_decompose(dync__opcall *);
 DYNC__FN dync_status dync__op_lower(dync__pb *, const dync__opcall *, const dync__operand *in,
                                     int n_in, const dync__operand *out);
 DYNC__FN bool dync__op_can_lower(int op);
+/* lower.c: what an element of a POINTWISE result costs, in additions; 0: unknown */
+DYNC__FN int dync__op_cost(const dync__opcall *, dync__arena *);
 /* In-place operators: the error where an operand shares a part of what is written (eager.c). */
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *);
 /* The dtype a POINTWISE operator computes with: its operands are cast to it. Its compute type is

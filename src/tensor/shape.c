@@ -146,6 +146,14 @@ DYNC__FN bool dync__layout_equal(const dync__layout *a, const dync__layout *b)
            memcmp(a->stride, b->stride, bytes) == 0;
 }
 
+/* The same strides but for dims of size 1, whose strides mean nothing. The shapes are the same. */
+DYNC__FN bool dync__layout_lies_like(const dync__layout *a, const dync__layout *b)
+{
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != 1 && a->stride[d] != b->stride[d]) return false;
+    return true;
+}
+
 /* Row major; strides of dims of size 1 may be anything, as nothing is reached by them. */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *lay)
 {

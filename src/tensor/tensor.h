@@ -78,6 +78,8 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out);
 DYNC__FN dync_status dync__layout_contiguous(dync__layout *, int ndim, const int64_t *shape);
 /* to the stride of a dimension of one element */
 DYNC__FN bool dync__layout_equal(const dync__layout *, const dync__layout *);
+/* of one shape; strides of size-1 dims are ignored */
+DYNC__FN bool dync__layout_lies_like(const dync__layout *, const dync__layout *);
 /* strides of size-1 dims are ignored */
 DYNC__FN bool dync__layout_is_contiguous(const dync__layout *);
 /* non-overlapping and dense under some order of dims */

@@ -394,6 +394,22 @@ TEST(what_is_computed_again_decides_alike)
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
+/* What is dear is saved, what a result holds costs nothing to save, the cheap is computed again. */
+static dync_tensor *dear(dync_tensor *x) { return dync_sum(dync_exp(x), dync_shape(1), false); }
+static dync_tensor *crossed(dync_tensor *x) { return dync_transpose(dync_tanh(x), 0, 1); }
+static dync_tensor *cheap(dync_tensor *x)
+{
+    return dync_mul(dync_mul(dync_sub(x, 1), 2), dync_mul(dync_sub(x, 3), 4));
+}
+TEST(what_is_dear_is_not_computed_again)
+{
+    dync_tensor *x = dync_randn(dync_shape(64, 32), .requires_grad = true);
+    EXPECT(strstr(dync_explain(dear, x).memory[0], " 0 operators computed again"));
+    EXPECT(strstr(dync_explain(crossed, x).memory[0], " 0 operators computed again"));
+    EXPECT(!strstr(dync_explain(cheap, x).memory[0], " 0 operators computed again"));
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+}
+
 /* What has no elements weighs nothing, but is not saved for that: it may be written afterwards. */
 static dync_value empty_and_written(const dync_value *args, int n, void *user)
 {

@@ -1,6 +1,7 @@
 /* Random functions of two results, differentiated with tangents of every layout (dense, transposed,
  * expanded, slices of larger ones: those of 4096 elements and more are copied by an operator), one
- * result after the other or both, with values written in between; every backend beside plain. */
+ * result after the other or both, with values written in between, of one size or of several; every
+ * backend beside plain. */
 #include "dync.h"
 #define TEST_AFTER_EACH dync_shutdown()
 #include "test.h"
@@ -21,7 +22,7 @@ static dync_tensor *apply(int op, dync_tensor *a, dync_tensor *b)
     case 2: return dync_tanh(dync_mul(a, 0.5));
     case 3: return dync_add(a, b);
     case 4: return dync_softmax(a, 1);
-    case 5: return dync_sin(a);
+    case 5: return dync_sin(dync_tanh(a));
     case 6: return dync_sub(dync_mul(a, 2), dync_sum(b, dync_shape(1), true));
     case 7: return dync_mul(a, dync_select(b, 0, 1));
     case 8: return dync_where(dync_gt(dync_detach(b), 0), a, dync_neg(b));
@@ -39,11 +40,15 @@ static dync_value run(const dync_value *a, int n, void *user)
                       program.op[0] % 2 ? dync_transpose(dync_mul(second, 3), 0, 1)
                                         : dync_add(second, 1));
 }
-static void draw_program(void)
+static void draw_sizes(void)
 {
     static const int sizes[] = {64, 70, 65, 3, 128};
     program.rows = sizes[draw(5)];
     program.cols = sizes[draw(5)];
+}
+static void draw_program(void)
+{
+    draw_sizes();
     program.dtype = (int[]){DYNC_F32, DYNC_F32, DYNC_F64, DYNC_F16}[draw(4)];
     program.n = 1 + draw(STEPS);
     for (int i = 0; i < program.n; i++) {
@@ -129,6 +134,7 @@ static void compare(const char *backend)
 {
     dync_compiled *c = dync_compile(dync_fnv(run), .backend = backend);
     for (int call = 0; call < 3; call++) DYNC_SCOPE {
+        if (call && draw(3) == 0) draw_sizes(); /* a form from then on */
         use u = {{draw(7), draw(7)}, draw(4), draw(4), draw(2)};
         found want = differentiate(NULL, &u), got = differentiate(c, &u);
         if (EXPECT(same(&want, &got))) continue;
