@@ -238,6 +238,7 @@ DYNC__PLAIN
 #include "kernel/attr.c"
 #include "kernel/operand.c"
 #include "kernel/packed.c"
+#include "kernel/gemm_brief.c"
 #include "kernel/gemm_pack.c"
 #include "kernel/gemm_transposed.c"
 #include "kernel/gemm_tiles.c"

@@ -101,11 +101,6 @@ DYNC__FN void dync__gt_follow(int flags, int type, int64_t rows, int64_t columns
 
 /* ---- in C ------------------------------------------------------------------------------------ */
 
-#if defined(__clang__)
-#define DYNC__GT_CONTRACT _Pragma("clang fp contract(fast)")
-#else
-#define DYNC__GT_CONTRACT
-#endif
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("fp-contract=fast")
@@ -123,16 +118,9 @@ typedef double dync__gt_d2;
 
 #define DYNC__GT_ROWS1(X) X(0)
 #define DYNC__GT_ROWS4(X) X(0) X(1) X(2) X(3)
-/* A core of a small program has no vectors, and registers for the sums of one row of eight. */
-#if defined(DYNC_SMALL)
-#define DYNC__GT_FOUR(T, VT, name)
-#define DYNC__GT_PICK(n, name) dync__gt_one_##name
-enum { DYNC__GT_AT_ONCE = 1 };
-#else
 #define DYNC__GT_FOUR(T, VT, name) DYNC__GT_BLOCK(T, VT, dync__gt_four_##name, DYNC__GT_ROWS4)
 #define DYNC__GT_PICK(n, name) ((n) == 4 ? dync__gt_four_##name : dync__gt_one_##name)
 enum { DYNC__GT_AT_ONCE = 4 };
-#endif
 #define DYNC__GT_DECLARE(i) V c##i##0 = DYNC__GT_ZERO, c##i##1 = DYNC__GT_ZERO;
 #define DYNC__GT_STEP(i) c##i##0 += b0 * a[(i) * row], c##i##1 += b1 * a[(i) * row];
 #define DYNC__GT_ADD_D(i) \
@@ -203,7 +191,7 @@ enum { DYNC__GT_AT_ONCE = 4 };
             }                                                                                     \
     }
 DYNC__GT_PLAIN(float, dync__gt_f4, f32)
-#if !defined(DYNC_NO_F64) && !defined(DYNC_SMALL)
+#if !defined(DYNC_NO_F64)
 DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 #endif
 #if defined(__GNUC__) && !defined(__clang__)
@@ -213,7 +201,7 @@ DYNC__GT_PLAIN(double, dync__gt_d2, f64)
 DYNC__RARE DYNC__FN double dync__gt_product(int type, const void *a, const void *b)
 {
     double sum = 0;
-    if (DYNC__SMALLER(true, type <= DYNC__GT_F64)) /* the others are of machine code alone */
+    if (type <= DYNC__GT_F64) /* the others are of machine code alone */
         return dync__load_f64(a, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32) *
                dync__load_f64(b, type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
     if (type >= DYNC__GT_AS_F16)
@@ -243,12 +231,12 @@ static void dync__gt_fours(const char *a, const char *b, int64_t b_col, char *c,
     }
 }
 
-/* TILE and DOTS of all types but f32 and f64 (in a small program but f32): sums in double, rounded
+/* TILE and DOTS of all types but f32 and f64 : sums in double, rounded
  * once; fours of bytes in words of 32 bits that wrap. */
 DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, int columns,
                                        const dync__gt_args *x)
 {
-    bool fours = DYNC__SMALLER(false, type == DYNC__GT_U8), dots = kind == DYNC__GT_DOTS,
+    bool fours = type == DYNC__GT_U8, dots = kind == DYNC__GT_DOTS,
          lines = dots || flags & DYNC__GT_A_ROWS;
     int64_t bytes = dync__gt_bytes(type), wide = dync__gt_b_bytes(type),
             a_row = lines ? x->a_step : bytes, a_k = lines ? bytes : x->a_step,
@@ -279,9 +267,9 @@ DYNC__RARE static void dync__gt_narrow(int kind, int type, int flags, int rows, 
 static void dync__gt_pack(int kind, int type, int columns, const dync__gt_args *x)
 {
     int64_t bytes = dync__gt_bytes(type),
-            n = DYNC__SMALLER(true, kind != DYNC__GT_PAIR) ? 1
-                : type == DYNC__GT_BF16                    ? 2
-                                                           : 4,
+            n = kind != DYNC__GT_PAIR   ? 1
+                : type == DYNC__GT_BF16 ? 2
+                                        : 4,
             piece = bytes / n;
     (void)kind;
     for (int64_t p = 0; n == 4 && p < x->k; p++) {
@@ -303,17 +291,16 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     int64_t w = dync__gt_bytes(type), row = flags & DYNC__GT_A_ROWS ? x->a_step / w : 1,
             col = flags & DYNC__GT_A_ROWS ? 1 : x->a_step / w;
     dync__after list = dync__gt_after_list(flags, type);
-    bool listed = DYNC__SMALLER(false, true) && flags >= DYNC__GT_LISTED,
-         first = listed && dync__gt_adds_first(&list);
+    bool listed = flags >= DYNC__GT_LISTED, first = listed && dync__gt_adds_first(&list);
     const void *d = dync__gt_adds(flags) || first ? x->d : NULL;
     if (kind >= DYNC__GT_COPY)
         dync__gt_pack(kind, type, columns, x);
-    else if (type >= DYNC__SMALLER(DYNC__GT_F64, DYNC__GT_F64 + 1))
+    else if (type > DYNC__GT_F64)
         dync__gt_narrow(kind, type, flags, rows, columns, x);
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F32)
         dync__gt_dots_f32(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
                           x->c_step / w, x->d_step / w, dync__gt_adds(flags));
-#if !defined(DYNC_NO_F64) && !defined(DYNC_SMALL)
+#if !defined(DYNC_NO_F64)
     else if (kind == DYNC__GT_DOTS && type == DYNC__GT_F64)
         dync__gt_dots_f64(rows, columns, x->k, x->a, x->a_step / w, x->b, x->b_step / w, x->c,
                           x->c_step / w, x->d_step / w, dync__gt_adds(flags));

@@ -8,7 +8,7 @@ DYNC__BESIDE_JIT
 DYNC__FN bool dync__gt_can(int type)
 {
     const dync__target *t = dync__target_now();
-    if (DYNC__SMALLER(true, false) || !t) return false; /* by machine code alone */
+    if (!t) return false; /* by machine code alone */
     switch (type) {
     case DYNC__GT_BF16: return t->dot(t, DYNC_BF16) == DYNC__DOT_ONE;
     case DYNC__GT_U8: return t->dot(t, DYNC_U8) != DYNC__DOT_NONE;

@@ -33,12 +33,12 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
             for (int64_t p = 0; p < g->k; p++)
                 sum += dync__gt_product(g->type, g->a + (i * g->a_row + p * g->a_col) * bytes,
                                         g->b + (p * g->b_row + j * g->b_col) * wide);
-            if (!DYNC__GEMM_BRIEF && g->type == DYNC__GT_U8)
+            if (g->type == DYNC__GT_U8)
                 dync__store_i64(c, dtype, (int64_t)sum);
             else
                 dync__store_f64(c, dtype, sum);
         }
-    if (!DYNC__GEMM_BRIEF && g->after.flags[0]) {
+    if (g->after.flags[0]) {
         dync__gt_args x = {.c = g->c, .c_step = g->c_row * bytes};
         dync__gemm_more(g, &x, 0, 0);
         dync__gt_follow(g->after.flags[0], g->type, g->m, g->n, &x);
@@ -76,12 +76,12 @@ DYNC__FN uint8_t dync__gemm_path(const dync__gemm *g)
         return DYNC__GEMM_DOTS;
     if (g->c_col != 1 && g->n > 1) return DYNC__GEMM_PLAIN;
     if (g->b_col == 1 && dense_a && !g->packed && !g->panels) {
-        if (!DYNC__GEMM_BRIEF && g->m <= DYNC__GEMM_LINES_ROWS &&
-            g->n * bytes >= DYNC__GEMM_LINES_ROW && g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
+        if (g->m <= DYNC__GEMM_LINES_ROWS && g->n * bytes >= DYNC__GEMM_LINES_ROW &&
+            g->k * g->n * bytes >= DYNC__GEMM_LINES_BYTES)
             return DYNC__GEMM_LINES;
         if (as || g->m <= DYNC__GEMM_FEW || dync__gemm_b_near(g)) return DYNC__GEMM_DIRECT;
     }
-    if (!DYNC__GEMM_BRIEF && !g->packed && g->b_row == 1 &&
+    if (!g->packed && g->b_row == 1 &&
         dync__gemm_transposes(g->type, g->m, g->n, DYNC__GEMM_TRANSPOSED_ROWS))
         return DYNC__GEMM_TRANSPOSED;
     return as ? DYNC__GEMM_PLAIN : DYNC__GEMM_BLOCKS;
@@ -116,7 +116,7 @@ static void dync__gemm_follow(const dync__gemm *g)
     switch (g->path) {
     case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
     case DYNC__GEMM_LINES:
-        for (int64_t p = 0; !DYNC__GEMM_BRIEF && p < g->k; p += DYNC__GEMM_FEW_LINES)
+        for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES)
             dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
         return;
     case DYNC__GEMM_DIRECT:
@@ -126,7 +126,7 @@ static void dync__gemm_follow(const dync__gemm *g)
         if (panel) dync__free_data(panel, bytes);
         return;
     case DYNC__GEMM_TRANSPOSED:
-        if (!DYNC__GEMM_BRIEF && dync__gemm_transposed(g)) return;
+        if (dync__gemm_transposed(g)) return;
         dync_clear_error(); /* nothing is lost but speed */
         break;
     case DYNC__GEMM_BLOCKS:
@@ -250,6 +250,10 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     static const dync__gemm_after none = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
     g->followed = false;
     if (g->m <= 0 || g->n <= 0) return false;
+    if (DYNC__GEMM_BRIEF) {
+        dync__gemm_brief(g, g->type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32);
+        return g->done != NULL;
+    }
     if (g->k <= 0) return dync__gemm_start(g), false;
     /* a column-major result is the row-major result of the transposed product; so is a single
      * column */
@@ -329,7 +333,10 @@ DYNC__FN void dync__gemm_add_rows(int bytes, int64_t n, int64_t k, const void *a
                     .b_row = b_row,
                     .b_col = 1,
                     .c_col = 1};
-    if (n > 0 && k > 0) dync__gemm_direct(&g, 0, k, NULL, NULL);
+    if (DYNC__GEMM_BRIEF)
+        dync__gemm_run(&g);
+    else if (n > 0 && k > 0)
+        dync__gemm_direct(&g, 0, k, NULL, NULL);
 }
 
 DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const void *a, const void *b,
@@ -346,5 +353,8 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
                     .b_row = 1,
                     .b_col = b_col,
                     .c_col = 1};
-    dync__gemm_dots(&g);
+    if (DYNC__GEMM_BRIEF)
+        dync__gemm_run(&g);
+    else
+        dync__gemm_dots(&g);
 }

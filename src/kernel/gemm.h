@@ -13,7 +13,7 @@ enum {
     DYNC__GEMM_BLOCKS,
     DYNC__GEMM_TRANSPOSED
 };
-/* A small program goes without LINES, TURNED and panels that are kept: they save caches. */
+/* Ways, tiles and panels serve caches and vectors: a small program has gemm_brief.c. */
 enum { DYNC__GEMM_BRIEF = DYNC__SMALLER(1, 0) };
 
 /* c[m, n] = d[m, n] + a[m, k] b[k, n]; strides in elements. d NULL: nothing; c: accumulates; d_row
@@ -48,6 +48,9 @@ typedef struct dync__gemm {
     bool followed;
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
+/* gemm_brief.c: the same of operands of any one dtype, for any strides; type, packed, panels and
+ * after do not count. done is told of all rows at once. */
+DYNC__FN void dync__gemm_brief(const dync__gemm *, int dtype);
 /* A small product for once and all: what tiles run where; NULL: not small, or no machine code
  * (never an error). run: false where the code is gone (dync_shutdown); d as in g. */
 typedef struct dync__gemm_fixed dync__gemm_fixed;

@@ -36,15 +36,15 @@ DYNC__FN void dync__gemm_pack_rows(int type, void *to_, int64_t to_step, const v
     const char *from = from_;
     int64_t bytes = dync__gt_bytes(type), lanes = dync__gt_lanes(type, 0);
     if (type > DYNC__GT_F64) type = DYNC__GT_F32; /* pairs and fours move as words */
-    if (k_step == bytes && line_step != bytes) {
+    if (!DYNC__GEMM_BRIEF && k_step == bytes && line_step != bytes) {
         dync__gt_swap(to, to_step, from, line_step, lines, k, (int)bytes, false, NULL);
         return;
     }
-    if (line_step == bytes && dync__gemm_short(lines * bytes)) {
+    if (!DYNC__GEMM_BRIEF && line_step == bytes && dync__gemm_short(lines * bytes)) {
         dync__gemm_pack_short(to, to_step, from, k_step, k, lines * bytes);
         return;
     }
-    while (line_step == bytes && lines > 0 && k > 0) {
+    while (!DYNC__GEMM_BRIEF && line_step == bytes && lines > 0 && k > 0) {
         int64_t n = DYNC__MIN(lines, 2 * lanes);
         dync__gt_args x = {
             .a = from, .c = to, .k = k, .a_step = k_step, .c_step = to_step, .blocks = 1};

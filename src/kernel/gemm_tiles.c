@@ -88,7 +88,7 @@ DYNC__FN bool dync__gemm_a_lies(const dync__gemm *g)
 DYNC__FN int dync__gemm_follows(const dync__gemm *g, int64_t p, int64_t k)
 {
     bool adds = p || g->d;
-    if (!DYNC__GEMM_BRIEF && p + k == g->k && g->after.flags[adds]) return g->after.flags[adds];
+    if (p + k == g->k && g->after.flags[adds]) return g->after.flags[adds];
     return !adds ? 0 : g->bias && !p ? DYNC__GT_BIAS : DYNC__GT_ADD;
 }
 

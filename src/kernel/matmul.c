@@ -147,9 +147,10 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
     if (g->call->epilogue) x.done = dync__mm_done, x.user = &rows;
     if (!DYNC__GEMM_BRIEF) dync__mm_follow(g->call, g->data, index * g->m, &x.after);
     const dync__mm_state *state = g->call->state;
-    bool fixed = state && state->fixed && !g->accumulate &&
+    bool fixed = !DYNC__GEMM_BRIEF && state && state->fixed && !g->accumulate &&
                  dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more);
-    bool told = !fixed && dync__gemm_run(&x);
+    bool told = !DYNC__GEMM_BRIEF && !fixed && dync__gemm_run(&x);
+    if (DYNC__GEMM_BRIEF) dync__gemm_brief(&x, g->dtype), told = x.done != NULL;
     if (told || (fixed ? x.after.flags[0] != 0 : x.followed))
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
@@ -173,9 +174,9 @@ static void dync__mm_one(dync__mm *g, int64_t index)
     }
     if (!DYNC__GEMM_BRIEF && g->few)
         dync__mm_few(g, index, a, b, c);
-    else if (g->converted)
+    else if (!DYNC__GEMM_BRIEF && g->converted)
         dync__mm_converted(g, index, a, b, c);
-    else if (g->type >= 0)
+    else if (g->type >= 0 || (DYNC__GEMM_BRIEF && !g->sums))
         dync__mm_float(g, index, a, b, c);
     else
         dync__mm_integers(g, a, b, c);
@@ -197,7 +198,7 @@ static dync_status dync__mm_run(dync__mm *g)
     int threads = alone || g->batches < 4 ? 1 : dync__pool_worth(ns);
     dync__packed *panels = !DYNC__GEMM_BRIEF && g->call->state ? dync__mm_panels_get(g) : NULL;
     if (panels) g->packed = panels->at;
-    g->panels = dync__mm_keeps(g);
+    g->panels = !DYNC__GEMM_BRIEF && dync__mm_keeps(g);
     if (threads > 1 && g->batches >= 2 * threads)
         dync__pool_run(dync__mm_part, g, dync__pool_pieces(threads, ns, g->batches));
     else
@@ -236,8 +237,8 @@ DYNC__OFTEN static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
                     .c_col = g->c_col,
                     .d = with_bias ? some : NULL,
                     .d_row = with_bias ? c->operand[2].lay.stride[0] : 0};
-    bool keeps = !DYNC__GEMM_BRIEF && c->operand[1].input && g->c_col == 1 && g->n_batch == 0 &&
-                 !g->few && g->n * g->k >= DYNC__MM_KEEP &&
+    bool keeps = c->operand[1].input && g->c_col == 1 && g->n_batch == 0 && !g->few &&
+                 g->n * g->k >= DYNC__MM_KEEP &&
                  (g->converted
                       ? g->n > 1
                       : dync__gemm_wants_packed(g->type, g->m, g->n, g->k, g->b_row, g->b_col));
@@ -281,6 +282,7 @@ DYNC__OFTEN static dync_status dync__mm_check(dync__kcall *c)
                   *ys = &y->lay.shape[rank - 2];
     DYNC__TRY(dync__kcall_expect(c, as[0] == ys[0] && bs[1] == ys[1] && as[1] == bs[0],
                                  "a [M, K], b [K, N], c [M, N]"));
+    if (DYNC__GEMM_BRIEF) return DYNC_OK;
     static char nothing[1];
     void *const none[4] = {nothing, nothing, nothing, nothing};
     /* its sizes after merging; the data pointers do not count */
@@ -319,7 +321,7 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     const dync__operand *op = c->operand;
     int last = c->n - 1;
     dync__gemm_after after = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
-    if (!state || !state->fixed || !state->single) return false;
+    if (DYNC__GEMM_BRIEF || !state || !state->fixed || !state->single) return false;
     dync__mm_follow(c, data, 0, &after);
     if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]),
                               dync__operand_at(&op[1], data[1]),

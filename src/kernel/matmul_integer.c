@@ -130,7 +130,7 @@ static void dync__mm_sums(const dync__mm *g, const int8_t *a, const int8_t *b, u
 
 DYNC__FN void dync__mm_integers(const dync__mm *g, const void *a, const void *b, void *c)
 {
-    if (g->sums) {
+    if (g->sums || DYNC__GEMM_BRIEF) { /* there the others are floats' */
         dync__mm_sums(g, a, b, c);
         return;
     }

@@ -32,7 +32,8 @@ DYNC__FN void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *d
         dync__gt_can(DYNC__GT_U8))
         g->type = DYNC__GT_U8;
     g->group = g->type == DYNC__GT_BF16 ? 2 : g->type == DYNC__GT_U8 ? 4 : 1;
-    g->converted = g->type >= 0 && c->dtype != DYNC_F32 && c->dtype != DYNC_F64;
+    g->converted = !DYNC__GEMM_BRIEF && g->type >= 0 && c->dtype != DYNC_F32 &&
+                   c->dtype != DYNC_F64;
     g->m = c->lay.shape[rank - 2];
     g->n = c->lay.shape[rank - 1];
     g->k = a->lay.shape[rank - 1];
@@ -66,8 +67,7 @@ DYNC__FN void dync__mm_open(dync__mm *g, const dync__kcall *call, void *const *d
         g->batches = g->shape[d] ? g->batches / g->shape[d] : 0;
         g->n_batch = d;
     }
-    bool f16 = !DYNC__GEMM_BRIEF && g->converted && g->type != DYNC__GT_U8 &&
-               dync__gt_can(DYNC__GT_AS_F16);
+    bool f16 = g->converted && g->type != DYNC__GT_U8 && dync__gt_can(DYNC__GT_AS_F16);
     if (f16 && g->m <= DYNC__MM_FEW && g->m <= g->n && (g->b_row == 1 || g->b_col == 1))
         g->few = 1;
     else if (f16 && g->n <= DYNC__MM_FEW && (g->a_row == 1 || g->a_col == 1))

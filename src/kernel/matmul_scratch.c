@@ -20,7 +20,7 @@ DYNC__FN void dync__mm_b(const dync__mm *g, char *to, const char *b, dync__gemm 
 {
     int64_t bytes = dync__dtype_info(g->in_dtype)->bytes;
     x->b = to;
-    if (DYNC__GEMM_BRIEF || g->type == DYNC__GT_F32) {
+    if (g->type == DYNC__GT_F32) {
         int64_t step[2];
         dync__mm_widen((float *)(void *)to, b, g->in_dtype, g->k, g->n, g->b_row, g->b_col, step);
         x->b_row = step[0];
@@ -78,8 +78,7 @@ static int64_t dync__mm_panel_bytes(const dync__mm *g)
 DYNC__FN size_t dync__mm_scratch(const dync__mm *g)
 {
     int64_t k = dync__mm_k(g), some = dync__mm_some(g);
-    if (!DYNC__GEMM_BRIEF && g->few)
-        return (size_t)((g->few == 1 ? g->m : g->n) * g->k + g->m * g->n) * 4;
+    if (g->few) return (size_t)((g->few == 1 ? g->m : g->n) * g->k + g->m * g->n) * 4;
     return (size_t)(k * g->n + some * (k + g->n) + (g->sums ? g->n + k : 0)) * 4 +
            (size_t)dync__mm_panel_bytes(g);
 }
@@ -152,7 +151,7 @@ DYNC__FN const dync__tensor *dync__mm_input(const dync__kcall *c)
 DYNC__FN bool dync__mm_keeps(const dync__mm *g)
 {
     const dync__mm_state *state = g->call->state;
-    if (DYNC__GEMM_BRIEF || !state || !state->keeps || g->type == DYNC__GT_U8) return false;
+    if (!state || !state->keeps || g->type == DYNC__GT_U8) return false;
     const dync__tensor *t = dync__mm_input(g->call);
     return !t || !(t->storage->flags & DYNC__STORAGE_BORROWED);
 }
@@ -168,9 +167,7 @@ DYNC__RARE DYNC__FN void dync__mm_converted(dync__mm *g, int64_t index, const ch
     char *wb = (char *)g->scratch + panels, *wa = wb + 4 * k * g->n, *wc = wa + 4 * some * k,
          *offset = wc + 4 * some * g->n;
     dync__gemm bs = {.packed = g->packed};
-    /* words and fours of bytes are of machine code */
-    bool sums = !DYNC__GEMM_BRIEF && g->sums,
-         bytewise = !DYNC__GEMM_BRIEF && g->type == DYNC__GT_U8 && !g->sums,
+    bool sums = g->sums, bytewise = g->type == DYNC__GT_U8 && !g->sums,
          in_place = sums && g->c_col == 1;
     if (!g->packed) dync__mm_b(g, wb, b, &bs);
     if (sums && g->packed)
@@ -197,7 +194,7 @@ DYNC__RARE DYNC__FN void dync__mm_converted(dync__mm *g, int64_t index, const ch
                         .panels = g->panels,
                         .c_col = 1};
         x.a = wa;
-        if (DYNC__GEMM_BRIEF || g->type == DYNC__GT_F32)
+        if (g->type == DYNC__GT_F32)
             dync__mm_widen((float *)(void *)wa, a, g->in_dtype, rows, g->k, g->a_row, g->a_col,
                            step);
         else

@@ -128,7 +128,8 @@ static void dync__rnn_product_begin(dync__rnn_product *p, const dync__rnn *r, in
 static void dync__rnn_product_run(const dync__rnn_product *p)
 {
     dync__gemm g = p->g;
-    if (!p->small || !dync__gemm_fixed_run(&p->tiles, g.a, g.b, g.c, g.d, NULL)) dync__gemm_run(&g);
+    if (!DYNC__JIT || !p->small || !dync__gemm_fixed_run(&p->tiles, g.a, g.b, g.c, g.d, NULL))
+        dync__gemm_run(&g);
 }
 
 /* Scratch: weights [H, W] (transposed), the state's share [N, W], h and c [N, H]. */
