@@ -17,6 +17,19 @@ enum {
 #undef DYNC__X
 };
 
+/* ---- sizes where code runs over elements ----------------------------------------------------- */
+/* Strides and counts of elements that exist, which no machine of 32 bits has more of than these
+ * hold: a small program computes with half the registers there. Layouts and loops of larger ones
+ * are refused (dync__lp_begin). Numbers of I64 are none of these. DYNC__SIZES_32: so in a small
+ * program of any machine, for tests. */
+#if defined(DYNC_SMALL) && (UINTPTR_MAX == UINT32_MAX || defined(DYNC__SIZES_32))
+typedef int32_t dync__size;
+#define DYNC__SIZE_MAX INT32_MAX
+#else
+typedef int64_t dync__size;
+#define DYNC__SIZE_MAX INT64_MAX
+#endif
+
 /* ---- abilities that may be left out (api/config.h) ------------------------------------------- */
 /* DYNC__LEFT_OUT(DYNC_NO_SORT): is the switch defined? A constant: who leads to an ability asks it,
  * and compilers drop what is behind. DYNC__NEEDS(DYNC_NO_SORT, "dync_sort", NULL); returns NULL

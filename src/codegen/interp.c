@@ -26,7 +26,7 @@ static size_t dync__ib_take(dync__ib *b, size_t bytes)
 
 static size_t dync__ib_value_bytes(const dync__ib *b, const dync__interp_value *v)
 {
-    int64_t n = v->level == 0 ? 1 : v->level == 1 ? b->p.rows : b->p.rows * b->p.inner;
+    dync__size n = v->level == 0 ? 1 : v->level == 1 ? b->p.rows : b->p.rows * b->p.inner;
     if (v->level < 2 && n == 1) n = DYNC__TILE_LANES; /* a scalar, so many times */
     return v->bytes * (size_t)n;
 }
@@ -161,6 +161,8 @@ static dync__interp *dync__ib_finish(dync__ib *b)
 {
     dync__interp_steps all = {NULL, 0, 0};
     int lists = 2 * b->p.n_phases + 2;
+    int64_t keep = b->p.keep_bytes * b->p.rows;
+    if (keep > DYNC__SIZE_MAX) return dync__fail_memory((size_t)-1), NULL;
     int32_t *section = dync__arena_alloc(b->p.arena, (size_t)(lists + 1) * sizeof *section);
     if (!section) return NULL;
     for (int l = 0; l < lists; l++) {
@@ -187,7 +189,7 @@ static dync__interp *dync__ib_finish(dync__ib *b)
     c->n_reduces = b->reduce.n;
     c->raw_at = dync__ib_take(b, 2 * (size_t)(b->p.rows * c->tile_inner));
     c->scratch_bytes = b->scratch;
-    c->keep_bytes = (size_t)(b->p.keep_bytes * b->p.rows);
+    c->keep_bytes = (size_t)keep;
     c->block_bytes = bytes;
     return c;
 }

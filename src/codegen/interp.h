@@ -22,7 +22,7 @@ enum {
 };
 /* One access as seen by tiles: offset + fixed part + lanes. */
 typedef struct dync__interp_stream {
-    int64_t offset;
+    dync__size offset;
     int32_t access;
     uint8_t level, fixed_from, lanes_from;
     dync__interp_nest fixed, lanes;
@@ -79,9 +79,9 @@ typedef struct dync__interp_value {
 
 struct dync__interp {
     int isa, mode, n_phases;
-    int64_t n_rows, n_inner, tile_rows, tile_inner;
-    int64_t row_group; /* rows of a square tile stay inside a multiple of it */
-    bool serial;       /* order between lanes matters (storex, stores that share places) */
+    dync__size n_rows, n_inner, tile_rows, tile_inner;
+    dync__size row_group; /* rows of a square tile stay inside a multiple of it */
+    bool serial;          /* order between lanes matters (storex, stores that share places) */
     int n_values, n_reduces;
     int32_t *section; /* first step of prologue, row 0, phase 0, ..., row P, and end */
     dync__interp_step *steps;

@@ -67,7 +67,7 @@ DYNC__FN int dync__ib_stream(dync__ib *b, int access, int level)
     memset(&s, 0, sizeof s);
     s.access = access;
     s.level = (uint8_t)level;
-    s.offset = b->p.k->access.at[access].offset;
+    s.offset = (dync__size)b->p.k->access.at[access].offset;
     if (level == 1) {
         s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.lanes_from = DYNC__FROM_ROW;
@@ -80,8 +80,9 @@ DYNC__FN int dync__ib_stream(dync__ib *b, int access, int level)
                b->p.mode == DYNC__LP_SQUARE) { /* two loops: the last of the rows, the inner ones */
         s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
-        int64_t step = dync__lp_merge(&b->p, access, split, n, dims) ? dims[0].stride : 0;
-        dims[0] = (dync__lp_dim){b->p.rows, b->p.k->access.at[access].stride[split - 1]};
+        dync__size step = dync__lp_merge(&b->p, access, split, n, dims) ? dims[0].stride : 0;
+        dims[0] =
+            (dync__lp_dim){b->p.rows, (dync__size)b->p.k->access.at[access].stride[split - 1]};
         dims[1] = (dync__lp_dim){b->p.n_inner, step};
         s.lanes = dync__ib_nest(b, dims, 2);
         s.lanes_from = DYNC__FROM_INNER;

@@ -41,7 +41,8 @@ static void dync__ired_push(const dync__interp_reduce *red, char *acc, const voi
     char *level = acc + sizeof count;
     memcpy(&count, acc, sizeof count);
     dync__ired_copy(&x, partial, red->bytes);
-    for (int64_t bits = count; bits & 1; bits >>= 1, level += 8) dync__ired_combine(red, &x, level);
+    for (dync__size bits = (dync__size)count; bits & 1; bits >>= 1, level += 8)
+        dync__ired_combine(red, &x, level);
     dync__ired_copy(level, &x, red->bytes);
     count++;
     memcpy(acc, &count, sizeof count);
@@ -54,8 +55,8 @@ static void dync__ired_pushed(const dync__interp_reduce *red, const char *acc, v
     bool first = true;
     memcpy(&count, acc, sizeof count);
     if (count == 0) dync__ired_copy(out, &red->identity, red->bytes);
-    for (; count; count >>= 1, level += 8) {
-        if (!(count & 1)) continue;
+    for (dync__size bits = (dync__size)count; bits; bits >>= 1, level += 8) {
+        if (!(bits & 1)) continue;
         if (first)
             dync__ired_copy(out, level, red->bytes);
         else
@@ -65,7 +66,7 @@ static void dync__ired_pushed(const dync__interp_reduce *red, const char *acc, v
 }
 
 /* n elements to one. What is less than a block is filled up with identities. */
-static void dync__ired_grain(const dync__interp_reduce *red, const char *x, int64_t n, void *out)
+static void dync__ired_grain(const dync__interp_reduce *red, const char *x, dync__size n, void *out)
 {
     enum { ALL = DYNC__TILE_LANES, ONTO_ITSELF = 1 | 8 };
     _Alignas(64) uint64_t lanes[ALL], rest[ALL];
@@ -84,10 +85,10 @@ static void dync__ired_grain(const dync__interp_reduce *red, const char *x, int6
 
 /* One partial result for each grain of n / length rows. */
 static DYNC__ONCE void dync__ired_partials(const dync__interp_reduce *red, char *out, const char *x,
-                                           int64_t length, int64_t n)
+                                           dync__size length, dync__size n)
 {
-    for (int64_t left = length; n > 0; left = left ? left : length) {
-        int64_t grain = DYNC__MIN(left, DYNC__TILE_GRAIN);
+    for (dync__size left = length; n > 0; left = left ? left : length) {
+        dync__size grain = DYNC__MIN(left, DYNC__TILE_GRAIN);
         dync__ired_grain(red, x, grain, out);
         x += grain * red->bytes;
         out += red->bytes;
@@ -99,17 +100,17 @@ static DYNC__ONCE void dync__ired_partials(const dync__interp_reduce *red, char 
 static void dync__ired_rows(const dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     char *acc = r->scratch + red->acc, *partial = r->scratch + red->partial;
-    int64_t grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
+    dync__size grains = (r->inner + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN;
     if (r->c->mode == DYNC__LP_CHUNK) {
         dync__ired_partials(red, partial, tile, r->inner, r->n);
-        for (int64_t g = 0; g < grains; g++) dync__ired_push(red, acc, partial + g * red->bytes);
+        for (dync__size g = 0; g < grains; g++) dync__ired_push(red, acc, partial + g * red->bytes);
         return;
     }
     char *out = r->ptr[red->dst];
     dync__ired_partials(red, grains == 1 ? out : partial, tile, r->inner, r->n);
-    for (int64_t i = 0; grains > 1 && i < r->rows; i++) {
+    for (dync__size i = 0; grains > 1 && i < r->rows; i++) {
         memset(acc, 0, sizeof(int64_t));
-        for (int64_t g = 0; g < grains; g++)
+        for (dync__size g = 0; g < grains; g++)
             dync__ired_push(red, acc, partial + (i * grains + g) * red->bytes);
         dync__ired_pushed(red, acc, out + i * red->bytes);
     }
@@ -136,11 +137,12 @@ static void dync__ired_flush(const dync__irun *r, const dync__interp_reduce *red
 static void dync__ired_vertical(const dync__irun *r, const dync__interp_reduce *red,
                                 const char *tile)
 {
-    int64_t *count = (int64_t *)(void *)(r->scratch + red->acc), row = r->rows * red->bytes;
+    int64_t *count = (int64_t *)(void *)(r->scratch + red->acc);
+    dync__size row = r->rows * red->bytes;
     char *level = r->scratch + red->acc + DYNC__REDUCE_LEVELS * sizeof *count,
          *fold = r->scratch + red->partial;
-    for (int64_t j = r->inner; j > 1;) {
-        int64_t half = j / 2;
+    for (dync__size j = r->inner; j > 1;) {
+        dync__size half = j / 2;
         dync__tile_run(&red->combine, fold, tile, tile + (j - half) * row, NULL, half * r->rows, 0);
         if (tile != fold && j % 2) memcpy(fold + half * row, tile + half * row, (size_t)row);
         tile = fold;
@@ -172,23 +174,23 @@ static void dync__ired_vertical_end(const dync__irun *r, const dync__interp_redu
 /* ---- positions ------------------------------------------------------------------------------- */
 
 /* argmax, argmin. State per row: the position (-1: none yet), and after all positions the value. */
-#define DYNC__IRED_ARG(T, name)                                                            \
-    static void dync__ired_arg_##name(const T *x, T *best, int64_t *where, bool least,     \
-                                      int64_t rows, int64_t inner, int64_t row_step,       \
-                                      int64_t inner_step, int64_t first)                   \
-    {                                                                                      \
-        for (int64_t i = 0; i < rows; i++) {                                               \
-            T b = best[i];                                                                 \
-            int64_t at = where[i];                                                         \
-            for (int64_t j = 0; j < inner; j++) {                                          \
-                T v = x[i * row_step + j * inner_step];                                    \
-                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue; \
-                b = v;                                                                     \
-                at = first + j;                                                            \
-            }                                                                              \
-            best[i] = b;                                                                   \
-            where[i] = at;                                                                 \
-        }                                                                                  \
+#define DYNC__IRED_ARG(T, name)                                                               \
+    static void dync__ired_arg_##name(const T *x, T *best, int64_t *where, bool least,        \
+                                      dync__size rows, dync__size inner, dync__size row_step, \
+                                      dync__size inner_step, dync__size first)                \
+    {                                                                                         \
+        for (dync__size i = 0; i < rows; i++) {                                               \
+            T b = best[i];                                                                    \
+            int64_t at = where[i];                                                            \
+            for (dync__size j = 0; j < inner; j++) {                                          \
+                T v = x[i * row_step + j * inner_step];                                       \
+                if (at >= 0 && (b != b || (v == v && !(least ? v < b : v > b)))) continue;    \
+                b = v;                                                                        \
+                at = first + j;                                                               \
+            }                                                                                 \
+            best[i] = b;                                                                      \
+            where[i] = at;                                                                    \
+        }                                                                                     \
     }
 DYNC__STRICT_FP_BEGIN
 DYNC__IRED_ARG(float, f)
@@ -202,8 +204,8 @@ DYNC__STRICT_FP_END
 
 /* Takes rows x inner values, the first at position `first`, into best and where. */
 static void dync__ired_arg_take(const dync__interp_reduce *red, const void *x, void *best,
-                                int64_t *where, int64_t rows, int64_t inner, int64_t row_step,
-                                int64_t inner_step, int64_t first)
+                                int64_t *where, dync__size rows, dync__size inner,
+                                dync__size row_step, dync__size inner_step, dync__size first)
 {
     bool least = red->kind == DYNC__R_ARGMIN;
     switch (red->type) {
@@ -246,7 +248,7 @@ static bool dync__ired_is_arg(const dync__interp_reduce *red)
     return red->kind >= DYNC__R_ARGMAX;
 }
 
-DYNC__FN size_t dync__ired_state_bytes(const dync__interp_reduce *red, int mode, int64_t rows)
+DYNC__FN size_t dync__ired_state_bytes(const dync__interp_reduce *red, int mode, dync__size rows)
 {
     size_t n = (size_t)rows;
     if (dync__ired_is_arg(red)) return n * (sizeof(int64_t) + sizeof(double));
@@ -254,8 +256,8 @@ DYNC__FN size_t dync__ired_state_bytes(const dync__interp_reduce *red, int mode,
                                      : 65 * sizeof(int64_t);
 }
 
-DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *red, int mode, int64_t rows,
-                                         int64_t inner)
+DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *red, int mode, dync__size rows,
+                                         dync__size inner)
 {
     size_t n = (size_t)inner, each = (size_t)rows * red->bytes;
     if (dync__ired_is_arg(red)) return 0;
@@ -266,10 +268,10 @@ DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *red, int mod
 DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
-    int64_t n = dync__ired_is_arg(red)            ? r->rows
-                : r->c->mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS
-                                                  : 1;
-    for (int64_t i = 0; i < n; i++) acc[i] = dync__ired_is_arg(red) ? -1 : 0;
+    dync__size n = dync__ired_is_arg(red)            ? r->rows
+                   : r->c->mode == DYNC__LP_VERTICAL ? DYNC__REDUCE_LEVELS
+                                                     : 1;
+    for (dync__size i = 0; i < n; i++) acc[i] = dync__ired_is_arg(red) ? -1 : 0;
 }
 
 DYNC__FN void dync__ired_take(dync__irun *r, const dync__interp_reduce *red, const char *tile)
@@ -288,7 +290,7 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
 {
     char *out = r->ptr[red->dst], *acc = r->scratch + red->acc;
     if (dync__ired_is_arg(red)) {
-        for (int64_t i = 0; i < r->rows; i++) {
+        for (dync__size i = 0; i < r->rows; i++) {
             int64_t at = ((int64_t *)(void *)acc)[i];
             ((int64_t *)(void *)out)[i] = at < 0 ? 0 : at;
         }
@@ -306,22 +308,22 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
 /* Rows side by side: one addition after another. Along a row in groups of eight, as vectors of
  * machine code: each adds up by distances of 1, 2 and 4 (Kogge and Stone 1973), then what came
  * before it is added. */
-#define DYNC__IRED_SCAN(T, ACC, name)                                                         \
-    DYNC__BUSY static void dync__ired_scan_##name(bool vertical, int64_t rows, int64_t inner, \
-                                                  const T *x, T *y, ACC *carry)               \
-    {                                                                                         \
-        for (int64_t j = 0; vertical && j < inner; j++, x += rows, y += rows)                 \
-            for (int64_t i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);             \
-        for (; !vertical && rows > 0; rows--, carry++)                                        \
-            for (int64_t end, j = 0; j < inner; j = end) {                                    \
-                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;           \
-                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                           \
-                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,       \
-                        all = quad + four[j & 3];                                             \
-                    last = one, two_before = two, two = pair, four[j & 3] = quad;             \
-                    *y++ = (T)(*carry = sum + all);                                           \
-                }                                                                             \
-            }                                                                                 \
+#define DYNC__IRED_SCAN(T, ACC, name)                                                             \
+    DYNC__BUSY static void dync__ired_scan_##name(bool vertical, dync__size rows,                 \
+                                                  dync__size inner, const T *x, T *y, ACC *carry) \
+    {                                                                                             \
+        for (dync__size j = 0; vertical && j < inner; j++, x += rows, y += rows)                  \
+            for (dync__size i = 0; i < rows; i++) y[i] = (T)(carry[i] += (ACC)x[i]);              \
+        for (; !vertical && rows > 0; rows--, carry++)                                            \
+            for (dync__size end, j = 0; j < inner; j = end) {                                     \
+                ACC last = 0, two = 0, two_before = 0, four[4] = {0}, sum = *carry;               \
+                for (end = DYNC__MIN(inner, j + 8); j < end; j++) {                               \
+                    ACC one = (ACC) * x++, pair = one + last, quad = pair + two_before,           \
+                        all = quad + four[j & 3];                                                 \
+                    last = one, two_before = two, two = pair, four[j & 3] = quad;                 \
+                    *y++ = (T)(*carry = sum + all);                                               \
+                }                                                                                 \
+            }                                                                                     \
     }
 DYNC__STRICT_FP_BEGIN
 #if defined(DYNC_NO_F64)

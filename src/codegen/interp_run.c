@@ -14,20 +14,20 @@ DYNC__SPARE
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_random(const dync__irun *r, const dync__interp_step *s, dync__size n)
 {
     const uint64_t seed[2] = {r->seed, r->offset};
     dync__tile_run(&s->tile, r->ptr[s->dst], r->ptr[s->a], seed, NULL, n, 0);
 }
 
-static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int64_t n)
+static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, dync__size n)
 {
     switch (s->kind) {
     case DYNC__STEP_GATHER: dync__irun_load(r, s, n); break;
     case DYNC__STEP_VIEW: {
         int64_t index;
         if (dync__irun_line_index(r, s, n, &index))
-            r->ptr[s->dst] = dync__irun_address(r, s) + index * s->bytes;
+            r->ptr[s->dst] = dync__irun_address(r, s) + (dync__size)index * s->bytes;
         break;
     }
     case DYNC__STEP_SCATTER: dync__irun_store(r, s, n); break;
@@ -38,16 +38,16 @@ static void dync__irun_other_step(dync__irun *r, const dync__interp_step *s, int
     case DYNC__STEP_REDUCE: dync__ired_take(r, &r->c->reduces[s->reduce], r->ptr[s->a]); break;
     case DYNC__STEP_SCAN: dync__ired_scan(r, s); break;
     default: /* KEEP: rows side by side when vertical, one row else */
-        r->ptr[s->dst] = r->keep +
-                         (s->imm + r->from[DYNC__FROM_INNER] * (int64_t)dync__type_bytes(s->type)) *
-                             r->c->tile_rows;
+        r->ptr[s->dst] =
+            r->keep + (s->imm + r->from[DYNC__FROM_INNER] * (dync__size)dync__type_bytes(s->type)) *
+                          r->c->tile_rows;
     }
 }
 
-static bool dync__irun_any(const uint8_t *lane, int64_t n)
+static bool dync__irun_any(const uint8_t *lane, dync__size n)
 {
     uint8_t any = 0;
-    for (int64_t i = 0; i < n; i++) any |= lane[i];
+    for (dync__size i = 0; i < n; i++) any |= lane[i];
     return any != 0;
 }
 
@@ -59,12 +59,12 @@ static void dync__irun_repeat(const dync__irun *r, const dync__interp_step *s)
 }
 
 /* n lanes of a list, or one: what is computed of scalars is computed of all their copies. */
-static void dync__irun_steps(dync__irun *r, int list, int64_t n)
+static void dync__irun_steps(dync__irun *r, int list, dync__size n)
 {
     const dync__interp_step *s = r->c->steps + r->c->section[list],
                             *end = r->c->steps + r->c->section[list + 1];
     const bool one = list == 0 || (list % 2 && r->c->tile_rows == 1);
-    const int64_t lanes = one ? DYNC__TILE_LANES : n;
+    const dync__size lanes = one ? DYNC__TILE_LANES : n;
     char **ptr = r->ptr;
     for (; s < end && r->status == DYNC_OK; s++) {
         if (s->kind == DYNC__STEP_OP)
@@ -87,12 +87,12 @@ static void dync__irun_steps(dync__irun *r, int list, int64_t n)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t end)
+static void dync__irun_phase(dync__irun *r, int phase, dync__size begin, dync__size end)
 {
     const dync__interp *c = r->c;
     for (int i = 0; i < c->n_reduces; i++)
         if (c->reduces[i].phase == phase) dync__ired_begin(r, &c->reduces[i]);
-    for (int64_t j = begin; j < end; j += c->tile_inner) {
+    for (dync__size j = begin; j < end; j += c->tile_inner) {
         r->inner = DYNC__MIN(c->tile_inner, end - j);
         r->n = r->rows * r->inner;
         r->from[DYNC__FROM_INNER] = j;
@@ -103,12 +103,12 @@ static void dync__irun_phase(dync__irun *r, int phase, int64_t begin, int64_t en
         if (c->reduces[i].phase == phase) dync__ired_end(r, &c->reduces[i]);
 }
 
-static void dync__irun_range(dync__irun *r, int64_t row_begin, int64_t row_end, int64_t inner_begin,
-                             int64_t inner_end)
+static void dync__irun_range(dync__irun *r, dync__size row_begin, dync__size row_end,
+                             dync__size inner_begin, dync__size inner_end)
 {
     const dync__interp *c = r->c;
     dync__irun_steps(r, 0, 1);
-    for (int64_t row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
+    for (dync__size row = row_begin; row < row_end && r->status == DYNC_OK; row += r->rows) {
         r->rows =
             DYNC__MIN(DYNC__MIN(c->tile_rows, row_end - row), c->row_group - row % c->row_group);
         r->from[DYNC__FROM_ROW] = row;
@@ -147,7 +147,7 @@ static void dync__irun_setup(dync__irun *r, char *memory)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static int64_t dync__irun_tiles(int64_t n, int64_t tile) { return (n + tile - 1) / tile; }
+static dync__size dync__irun_tiles(dync__size n, dync__size tile) { return (n + tile - 1) / tile; }
 
 typedef struct dync__irun_job {
     const dync__irun *base;
@@ -167,11 +167,11 @@ static void dync__irun_part(void *user, int part, int n_parts)
         return;
     }
     dync__irun_setup(&r, memory);
-    int64_t tile = job->by_inner ? c->tile_inner : c->tile_rows,
-            all = job->by_inner ? c->n_inner : c->n_rows;
-    int64_t tiles = dync__irun_tiles(all, tile);
-    int64_t begin = DYNC__MIN(tiles * part / n_parts * tile, all),
-            end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
+    dync__size tile = job->by_inner ? c->tile_inner : c->tile_rows,
+               all = job->by_inner ? c->n_inner : c->n_rows;
+    dync__size tiles = dync__irun_tiles(all, tile);
+    dync__size begin = DYNC__MIN(tiles * part / n_parts * tile, all),
+               end = DYNC__MIN(tiles * (part + 1) / n_parts * tile, all);
     if (job->by_inner)
         dync__irun_range(&r, 0, c->n_rows, begin, end);
     else
@@ -186,11 +186,11 @@ DYNC__RARE static bool dync__irun_in_parallel(dync__irun *r, const dync__code *c
     const dync__interp *c = r->c;
     int threads = dync__pool_worth(code->ns);
     if (threads < 2) return false;
-    int64_t row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
-            inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
+    dync__size row_tiles = dync__irun_tiles(c->n_rows, c->tile_rows),
+               inner_tiles = dync__irun_tiles(c->n_inner, c->tile_inner);
     bool apart = !code->has_reduce && !code->stores_rows;
     dync__irun_job job = {r, row_tiles < 2 * threads && apart, DYNC_OK};
-    int64_t parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
+    dync__size parts = DYNC__MIN(job.by_inner ? inner_tiles : row_tiles, threads);
     if (parts < 2) return false;
     dync__pool_run(dync__irun_part, &job, (int)parts);
     r->status = job.status;

@@ -321,7 +321,7 @@ DYNC__TILE_CODE DYNC__FN void dync__tile_spread(const void *scalar, int bytes, u
 
 /* What is less than a block goes through buffers. Lanes that no element has repeat the first one,
  * so that no operand is there that the caller did not give. */
-static void dync__tile_rest(const dync__tile *t, char *d, const void *const *operand, int64_t n,
+static void dync__tile_rest(const dync__tile *t, char *d, const void *const *operand, dync__size n,
                             int scalars)
 {
     _Alignas(64) uint64_t lanes[4][DYNC__TILE_LANES];
@@ -339,9 +339,9 @@ static void dync__tile_rest(const dync__tile *t, char *d, const void *const *ope
 }
 
 DYNC__FN void dync__tile_run(const dync__tile *t, void *d, const void *a, const void *b,
-                             const void *c, int64_t n, int scalars)
+                             const void *c, dync__size n, int scalars)
 {
-    int64_t whole = n & -DYNC__TILE_LANES;
+    dync__size whole = n & -DYNC__TILE_LANES;
     const void *rest[3] = {a, b, c};
     if (whole) t->fn(t->op, d, a, b, c, whole / DYNC__TILE_LANES, scalars);
     if (whole == n) return;

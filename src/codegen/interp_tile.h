@@ -13,7 +13,7 @@ enum {
 /* Computes so many blocks. op: what, of the function's own choices. scalars: bits 0, 1, 2 say that
  * a, b, c are one block for all, usually of equal elements; bit 3, of two operands, that d is. */
 typedef void (*dync__tile_fn)(int op, void *d, const void *a, const void *b, const void *c,
-                              int64_t blocks, int scalars);
+                              dync__size blocks, int scalars);
 /* One operation, d[i] = f(a[i], b[i], c[i]): made by dync__tile_find and its like, run by
  * dync__tile_run. fn NULL: there is nothing to do, or no such operation. */
 typedef struct dync__tile {
@@ -24,7 +24,7 @@ typedef struct dync__tile {
 /* On n elements. d may be a, b or c where elements are of one size; other overlap is not allowed.
  * Only operations of two and three operands take scalars. */
 DYNC__FN void dync__tile_run(const dync__tile *, void *d, const void *a, const void *b,
-                             const void *c, int64_t n, int scalars);
+                             const void *c, dync__size n, int scalars);
 /* DYNC__TILE_LANES times the scalar of 1, 2, 4 or 8 bytes */
 DYNC__FN void dync__tile_spread(const void *scalar, int bytes, uint64_t *to);
 
@@ -41,7 +41,7 @@ DYNC__FN dync__tile dync__tile_wrap(int isa, int storage);
 /* tile_each.c: the function of every tile, what it takes as `op`, and dync__tile_fold. Operands and
  * result may be of storage dtypes; of `wrap`, `to` is what the value goes through. */
 DYNC__FN void dync__tile_each(int op, void *d, const void *a, const void *b, const void *c,
-                              int64_t blocks, int scalars);
+                              dync__size blocks, int scalars);
 DYNC__FN int dync__tile_each_op(int prim, int from, int to);
 DYNC__FN void dync__tile_each_fold(int prim, int type, void *lanes, int half);
 /* a: I64 numbers of draws; b: uint64_t {seed, offset}; kind: DYNC__DRAW_* */

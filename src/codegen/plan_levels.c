@@ -49,10 +49,10 @@ DYNC__FN int dync__lp_operands(const dync__loop_plan *b, int i, int32_t out[3])
     return n;
 }
 
-DYNC__FN int64_t dync__lp_product(const dync__loop_plan *b, int from, int to)
+DYNC__FN dync__size dync__lp_product(const dync__loop_plan *b, int from, int to)
 {
-    int64_t n = 1;
-    for (int d = from; d < to; d++) n = dync__sz_mul(n, b->k->extent[d]);
+    dync__size n = 1;
+    for (int d = from; d < to; d++) n = (dync__size)dync__sz_mul(n, b->k->extent[d]);
     return n;
 }
 
@@ -111,10 +111,10 @@ DYNC__FN int dync__lp_merge(const dync__loop_plan *b, int access, int from, int 
     const dync__access *acc = &b->k->access.at[access];
     int n = 0;
     for (int d = from; d < to; d++) {
-        int64_t extent = b->k->extent[d], stride = acc->stride[d];
-        if (extent == 1) continue;
+        if (b->k->extent[d] == 1) continue;
+        dync__size extent = (dync__size)b->k->extent[d], stride = (dync__size)acc->stride[d];
         if (n > 0 && dync__sz_eq(out[n - 1].stride, dync__sz_mul(stride, extent))) {
-            out[n - 1].extent = dync__sz_mul(out[n - 1].extent, extent);
+            out[n - 1].extent = (dync__size)dync__sz_mul(out[n - 1].extent, extent);
             out[n - 1].stride = stride;
             continue;
         }

@@ -236,14 +236,33 @@ static bool dync__lp_is_serial(const dync__loop_plan *b, int i)
     return b->level[i] == 2 && !dync__lp_is_apart(&lay);
 }
 
+/* Do all its accesses lie where sizes reach, counted in bytes? A loop of one has any stride. */
+static bool dync__lp_near(const dync__kernel *k, int64_t most)
+{
+    for (int i = 0; i < k->access.n; i++) {
+        int64_t low = k->access.at[i].offset, high = low;
+        for (int d = 0; d < k->n_dims; d++) {
+            int64_t stride = k->access.at[i].stride[d], *end = stride < 0 ? &low : &high, step;
+            if (k->extent[d] > 1 &&
+                (!dync__mul_ok(k->extent[d] - 1, stride, &step) || !dync__add_ok(*end, step, end)))
+                return false;
+        }
+        if (low < -most || high > most) return false;
+    }
+    return true;
+}
+
 static bool dync__lp_fits(const dync__kernel *k)
 {
+    const int64_t most = DYNC__SIZE_MAX / 16;
     int64_t total = 1;
+    bool fits = true;
     if (k->failed) return dync__fail_memory(0), false;
     for (int d = 0; d < k->n_dims; d++)
-        if (!dync__sz_mul_ok(total, DYNC__MAX(k->extent[d], 1), &total))
-            return dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name), false;
-    return true;
+        fits = fits && dync__sz_mul_ok(total, DYNC__MAX(k->extent[d], 1), &total);
+    if (DYNC__SIZE_MAX < INT64_MAX) fits = fits && total <= most && dync__lp_near(k, most);
+    if (!fits) dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
+    return fits;
 }
 
 DYNC__FN bool dync__lp_begin(dync__loop_plan *b, const dync__kernel *k, dync__arena *arena)

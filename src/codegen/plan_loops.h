@@ -20,24 +20,24 @@ typedef enum { DYNC__LP_CHUNK, DYNC__LP_BLOCK, DYNC__LP_VERTICAL, DYNC__LP_SQUAR
 /* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
  * linear. */
 typedef struct dync__lp_dim {
-    int64_t extent, stride;
+    dync__size extent, stride;
 } dync__lp_dim;
 
 typedef struct dync__loop_plan {
     const dync__kernel *k;
     dync__arena *arena;
-    bool transposes;                        /* given: can who runs it transpose in registers? */
-    int64_t lanes;                          /* given: of a tile */
-    int split, n_phases, mode;              /* loops [0, split) are rows; dync__lp_mode */
-    int cheap;                              /* values up to this cost are computed again */
-    int64_t n_rows, n_inner, rows, inner;   /* rows x inner: a tile */
-    bool has_reduce, has_scan;              /* has_reduce: or a scan */
-    bool whole;                             /* a tile holds whole rows */
-    bool serial;                            /* order between lanes matters */
-    bool sectioned;                         /* sections keep their order */
-    int64_t keep_bytes;                     /* of the row buffers per row */
-    uint8_t *needed, *level, *keep, *clamp; /* by instruction; clamp: 1 maxsel, 2 minsel */
-    int64_t *keep_off;                      /* by instruction: its row buffer, in bytes */
+    bool transposes;                         /* given: can who runs it transpose in registers? */
+    dync__size lanes;                        /* given: of a tile */
+    int split, n_phases, mode;               /* loops [0, split) are rows; dync__lp_mode */
+    int cheap;                               /* values up to this cost are computed again */
+    dync__size n_rows, n_inner, rows, inner; /* rows x inner: a tile */
+    bool has_reduce, has_scan;               /* has_reduce: or a scan */
+    bool whole;                              /* a tile holds whole rows */
+    bool serial;                             /* order between lanes matters */
+    bool sectioned;                          /* sections keep their order */
+    int64_t keep_bytes;                      /* of the row buffers per row */
+    uint8_t *needed, *level, *keep, *clamp;  /* by instruction; clamp: 1 maxsel, 2 minsel */
+    int64_t *keep_off;                       /* by instruction: its row buffer, in bytes */
 } dync__loop_plan;
 DYNC__INLINE const dync__inst *dync__lp_inst(const dync__loop_plan *b, int i)
 {
@@ -58,7 +58,7 @@ DYNC__FN int dync__lp_list(const dync__loop_plan *, int inst);
 /* Its real operands: those of a clamp are its comparison's. */
 DYNC__FN int dync__lp_operands(const dync__loop_plan *, int inst, int32_t out[3]);
 /* Product of the extents of loops [from, to). */
-DYNC__FN int64_t dync__lp_product(const dync__loop_plan *, int from, int to);
+DYNC__FN dync__size dync__lp_product(const dync__loop_plan *, int from, int to);
 /* Loops [from, to) of an access after merging neighbours and dropping loops of one; how many. */
 DYNC__FN int dync__lp_merge(const dync__loop_plan *, int access, int from, int to,
                             dync__lp_dim *out);

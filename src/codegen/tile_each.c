@@ -59,7 +59,7 @@ static void dync__each_one(int op, char *d, const char *const *operand)
 }
 
 DYNC__FN void dync__tile_each(int op, void *d, const void *a, const void *b, const void *c,
-                              int64_t n, int scalars)
+                              dync__size n, int scalars)
 {
     const int prim = op & 255, from = op >> 8 & 15, to = op >> 12 & 15;
     const size_t bytes = dync__dtype_info(from)->bytes,

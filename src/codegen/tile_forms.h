@@ -172,10 +172,10 @@ enum { DYNC__TILE_WIDEN, DYNC__TILE_NARROW = 32, DYNC__TILE_WRAP = 64 };
 
 #define DYNC__TILE_HEAD(A, name)                                                         \
     A static void name(int op, void *d_, const void *a_, const void *b_, const void *c_, \
-                       int64_t n, int scalars)
+                       dync__size n, int scalars)
 /* NEXT moves the pointers on; that of a scalar operand, which is there DYNC__TILE_LANES times,
  * stands still. */
-#define DYNC__TILE_STEP(operand) (int64_t)(DYNC__TILE_LANES * (~scalars >> (operand) & 1))
+#define DYNC__TILE_STEP(operand) (dync__size)(DYNC__TILE_LANES * (~scalars >> (operand) & 1))
 #define DYNC__TILE_BOTH (d += DYNC__TILE_LANES, x += DYNC__TILE_LANES)
 #define DYNC__TILE_FOR(LOOP, NEXT, ...)                                 \
     for (; n > 0; n--, NEXT) {                                          \
@@ -209,15 +209,16 @@ enum { DYNC__TILE_WIDEN, DYNC__TILE_NARROW = 32, DYNC__TILE_WRAP = 64 };
             __VA_ARGS__ default : break;           \
         }                                          \
     }
-#define DYNC__TILE_BINARY(V, A, t, T, ...)                                                       \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_binary_##t)                                              \
-    {                                                                                            \
-        const T *x = a_, *y = b_;                                                                \
-        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dd = DYNC__TILE_STEP(3); \
-        (void)c_;                                                                                \
-        switch (op) {                                                                            \
-            __VA_ARGS__ default : break;                                                         \
-        }                                                                                        \
+#define DYNC__TILE_BINARY(V, A, t, T, ...)                                 \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_binary_##t)                        \
+    {                                                                      \
+        const T *x = a_, *y = b_;                                          \
+        const dync__size dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), \
+                         dd = DYNC__TILE_STEP(3);                          \
+        (void)c_;                                                          \
+        switch (op) {                                                      \
+            __VA_ARGS__ default : break;                                   \
+        }                                                                  \
     }
 #define DYNC__TILE_CASE3(value, X, T, e)                                                    \
     case value: {                                                                           \
@@ -237,16 +238,17 @@ enum { DYNC__TILE_WIDEN, DYNC__TILE_NARROW = 32, DYNC__TILE_WRAP = 64 };
     DYNC__TILE_SELECT(d, uint64_t)                                         \
     DYNC__TILE_SELECT(b, uint8_t)
 #endif
-#define DYNC__TILE_THREE(V, A, FMAF, FMA)                                                        \
-    DYNC__TILE_HEAD(A, dync__tile_##V##_three)                                                   \
-    {                                                                                            \
-        const int64_t dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), dz = DYNC__TILE_STEP(2); \
-        switch (op) {                                                                            \
-            DYNC__TILE_CASE3(DYNC__TILE_FMA, float, float, FMAF)                                 \
-            DYNC__TILE_SELECT(f, uint32_t)                                                       \
-            DYNC__TILE_THREE_OTHERS(FMA)                                                         \
-        default: break;                                                                          \
-        }                                                                                        \
+#define DYNC__TILE_THREE(V, A, FMAF, FMA)                                  \
+    DYNC__TILE_HEAD(A, dync__tile_##V##_three)                             \
+    {                                                                      \
+        const dync__size dx = DYNC__TILE_STEP(0), dy = DYNC__TILE_STEP(1), \
+                         dz = DYNC__TILE_STEP(2);                          \
+        switch (op) {                                                      \
+            DYNC__TILE_CASE3(DYNC__TILE_FMA, float, float, FMAF)           \
+            DYNC__TILE_SELECT(f, uint32_t)                                 \
+            DYNC__TILE_THREE_OTHERS(FMA)                                   \
+        default: break;                                                    \
+        }                                                                  \
     }
 #define DYNC__TILE_CASE_CAST(f, F, t, T, e)                                          \
     case DYNC__TILE_##f *DYNC__TILE_TYPES + DYNC__TILE_##t: {                        \

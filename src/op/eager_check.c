@@ -15,7 +15,7 @@ DYNC__FN const dync__op_row *dync__eager_functional(const dync__opcall *call, in
 /* Is there something to look at before a call runs? Indices that loops read by the plan checks on
  * the CPU. Once per plan: the answer is kept in its cache entry. Rows with DYNC__OP_FITS are asked
  * for their numbers each time, as those are not in the key. */
-DYNC__FN bool dync__eager_checks_data(const dync__opcall *call)
+static bool dync__eager_asks(const dync__opcall *call)
 {
     int op;
     uint32_t flags = dync__eager_functional(call, &op)->flags;
@@ -98,7 +98,7 @@ static dync_status dync__eager_index(const dync__opcall *call, int op, const dyn
 
 /* DYNC_ERR_INDEX names the first bad index and the size; DYNC_ERR_VALUE with Python's
  * ZeroDivisionError for a divisor. */
-DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
+DYNC__RARE static dync_status dync__eager_looks(const dync__opcall *call)
 {
     const dync__tensor *index;
     int64_t size;
@@ -109,4 +109,28 @@ DYNC__RARE DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
     if (!(flags & (DYNC__OP_GATHERS | DYNC__OP_SCATTERS))) return DYNC_OK;
     DYNC__TRY(dync__eager_index(call, op, &index, &size));
     return dync__eager_check_index(index, size);
+}
+
+/* By need: who infers a row with such a flag puts them there. */
+static bool (*DYNC__BY_NEED dync__eager_asks_used)(const dync__opcall *) =
+    DYNC__AT_FIRST(dync__eager_asks);
+static dync_status (*DYNC__BY_NEED dync__eager_looks_used)(const dync__opcall *) =
+    DYNC__AT_FIRST(dync__eager_looks);
+DYNC__FN void dync__eager_checks(void)
+{
+    DYNC__PUT(dync__eager_asks_used, dync__eager_asks);
+    DYNC__PUT(dync__eager_looks_used, dync__eager_looks);
+}
+
+DYNC__FN bool dync__eager_checks_data(const dync__opcall *call)
+{
+    const uint32_t looks = DYNC__OP_SCATTERS | DYNC__OP_GATHERS | DYNC__OP_DIVIDES | DYNC__OP_FITS;
+    int op;
+    if (!(dync__eager_functional(call, &op)->flags & looks)) return false;
+    return !dync__eager_asks_used || dync__eager_asks_used(call);
+}
+
+DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
+{
+    return dync__eager_looks_used ? dync__eager_looks_used(call) : DYNC_ERR_INTERNAL;
 }

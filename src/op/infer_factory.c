@@ -162,10 +162,6 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_random_dtype(call, t->dtype));
-    if (call->op == DYNC__OP_full_like) {
-        DYNC__TRY(dync__infer_number(call, 1));
-        DYNC__TRY(dync__infer_numbers(call, DYNC__OP_fill));
-    }
     if ((call->op == DYNC__OP_normal || call->op == DYNC__OP_uniform) && call->nargs == 3) {
         DYNC__TRY(dync__infer_number(call, 1));
         DYNC__TRY(dync__infer_number(call, 2));
@@ -180,6 +176,13 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t, DYNC__LIKE);
+}
+
+DYNC__FN dync_status dync__i_full_like(const dync__opcall *call, dync__info *out)
+{
+    DYNC__TRY(dync__i_like(call, out));
+    DYNC__TRY(dync__infer_number(call, 1));
+    return dync__infer_numbers(call, DYNC__OP_fill);
 }
 
 /* A value in the form of argument 0: copy, and fill with its 0-dim value. A tensor as the value

@@ -23,6 +23,7 @@ DYNC__FN dync_status dync__i_gather(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
     int dim, device;
+    dync__eager_checks();
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));
     DYNC__TRY(dync__infer_device(call, &device));
@@ -62,6 +63,7 @@ DYNC__FN dync_status dync__i_scatter(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t, *index;
     int dim, device;
+    dync__eager_checks();
     DYNC__MEET(writes);
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));
@@ -90,6 +92,7 @@ DYNC__FN dync_status dync__i_index_select(const dync__opcall *call, dync__info *
     dync__tensor *t, *index;
     int dim, device;
     int64_t shape[DYNC_MAX_DIMS];
+    dync__eager_checks();
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));
     DYNC__TRY(dync__infer_device(call, &device));
@@ -112,6 +115,7 @@ DYNC__FN dync_status dync__i_index_add(const dync__opcall *call, dync__info *out
 {
     dync__tensor *t, *index, *src;
     int dim, device;
+    dync__eager_checks();
     DYNC__MEET(writes);
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_tensor(call, 2, &index));

@@ -27,6 +27,7 @@ DYNC__FN dync_status dync__i_embedding(const dync__opcall *call, dync__info *out
     dync__tensor *w, *idx;
     int64_t shape[DYNC_MAX_DIMS];
     int device;
+    dync__eager_checks();
     DYNC__TRY(dync__infer_tensor(call, 0, &w));
     DYNC__TRY(dync__infer_tensor(call, 1, &idx));
     DYNC__TRY(dync__infer_device(call, &device));
@@ -59,6 +60,7 @@ DYNC__FN dync_status dync__i_one_hot(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *t;
     int64_t shape[DYNC_MAX_DIMS];
+    dync__eager_checks();
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__infer_index(t));
     if (call->args[1].as.i < 1)

@@ -149,12 +149,27 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
         call->op == DYNC__OP_pow &&
         dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
     if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
-    if (power && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(&call->args[1], dtype));
-    if (call->op == DYNC__OP_pow && dync__dtype_info(dtype)->kind == 'i' &&
-        call->args[1].kind == DYNC__A_INT && call->args[1].as.i < 0)
-        return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
                                  out);
+}
+
+DYNC__FN dync_status dync__i_pow(const dync__opcall *call, dync__info *out)
+{
+    const dync__arg *by = &call->args[1];
+    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_value(call, i));
+    int dtype = dync__op_common_dtype(call);
+    if (dync__arg_is_number(by) && dtype != DYNC_F32) DYNC__TRY(dync__infer_number_fits(by, dtype));
+    if (dync__dtype_info(dtype)->kind == 'i' && by->kind == DYNC__A_INT && by->as.i < 0)
+        return dync__fail(DYNC_ERR_VALUE, "Integers to negative integer powers are not allowed.");
+    return dync__i_binary(call, out);
+}
+
+/* Integers are not divided by zero. */
+DYNC__FN dync_status dync__i_divide(const dync__opcall *call, dync__info *out)
+{
+    dync__lower_divisors();
+    dync__eager_checks();
+    return dync__i_binary(call, out);
 }
 
 /* A binary operator without an integer form: the common dtype must be floating. */

@@ -241,8 +241,8 @@ static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool 
 }
 
 /* Integers are not divided by zero; on the CPU, as GPUs do not stop for it. */
-static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
-                                       const dync__operand *in)
+static dync_status dync__lower_by_divisor(dync__pb *pb, const dync__opcall *call,
+                                          const dync__operand *in)
 {
     const dync__operand *y = dync__lower_operand(call, in, 1);
     if (!y)
@@ -252,6 +252,20 @@ static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
     return dync__device_is(pb->device, DYNC__DEV_CHECKS)
                ? dync__lower_kcall(pb, &dync__kcall_check_divisor, 1, y, NULL)
                : DYNC_OK;
+}
+
+/* By need: who infers such a row puts it there. */
+static dync_status (*DYNC__BY_NEED dync__lower_divisor_used)(dync__pb *, const dync__opcall *,
+                                                             const dync__operand *in) =
+    DYNC__AT_FIRST(dync__lower_by_divisor);
+DYNC__FN void dync__lower_divisors(void)
+{
+    DYNC__PUT(dync__lower_divisor_used, dync__lower_by_divisor);
+}
+static dync_status dync__lower_divisor(dync__pb *pb, const dync__opcall *call,
+                                       const dync__operand *in)
+{
+    return dync__lower_divisor_used ? dync__lower_divisor_used(pb, call, in) : DYNC_ERR_INTERNAL;
 }
 
 /* One loop nest over the result: load each operand at its broadcast strides, cast to the common

@@ -28,9 +28,9 @@
       DYNC__OP_CHEAP | DYNC__OP_FLOAT | DYNC__OP_ARITH, -1, "self / other; integers give a float")                 \
     X(eq,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_eq, none, none, none, "==",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self == other, as bool")                         \
-    X(floor_divide, POINTWISE, "(Value self, Value other)", 1, i_binary, e_floor_divide, none, none, none, "//",   \
+    X(floor_divide, POINTWISE, "(Value self, Value other)", 1, i_divide, e_floor_divide, none, none, none, "//",   \
       DYNC__OP_DIVIDES, -1, "the quotient rounded towards minus infinity; keeps integers; no gradient")            \
-    X(fmod,         POINTWISE, "(Value self, Value other)", 1, i_binary, e_fmod, none, g_fmod, none, "torch.fmod", \
+    X(fmod,         POINTWISE, "(Value self, Value other)", 1, i_divide, e_fmod, none, g_fmod, none, "torch.fmod", \
       DYNC__OP_DIVIDES, -1, "C's remainder: the sign of self")                                                     \
     X(ge,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ge, none, none, none, ">=",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self >= other, as bool")                         \
@@ -55,9 +55,9 @@
       DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self * other")                                                         \
     X(ne,           POINTWISE, "(Value self, Value other)", 1, i_binary, e_ne, none, none, none, "!=",             \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "self != other, as bool")                         \
-    X(pow,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_pow, none, g_pow, none, "**",           \
+    X(pow,          POINTWISE, "(Value self, Value other)", 1, i_pow,    e_pow, none, g_pow, none, "**",           \
       DYNC__OP_FIXED_NUMBERS, -1, "self to the power other")                                                       \
-    X(remainder,    POINTWISE, "(Value self, Value other)", 1, i_binary, e_remainder, none, g_remainder, none,     \
+    X(remainder,    POINTWISE, "(Value self, Value other)", 1, i_divide, e_remainder, none, g_remainder, none,     \
       "torch.remainder", DYNC__OP_DIVIDES, -1, "Python's remainder: the sign of other")                            \
     X(sub,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_sub, none, g_sub, none, "-",            \
       DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self - other; not of bools")
@@ -284,7 +284,7 @@
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full,     \
       none, none, "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE |               \
       DYNC__OP_FILE | DYNC__OP_FITS, -1, "one number everywhere")                                                    \
-    X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_like, none, l_full, none, none,                   \
+    X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_full_like, none, l_full, none, none,                   \
       "torch.full_like", DYNC__OP_NONDIFF | DYNC__OP_FITS, -1, "one number everywhere, in the form of self")         \
     X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,            \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1,                 \

@@ -178,6 +178,10 @@ DYNC__FN dync_status dync__eager(dync__opcall *);
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);
 /* is there any to look at, each time? */
 DYNC__FN bool dync__eager_checks_data(const dync__opcall *);
+/* recursion: links both, for the inference of rows whose flags ask for them */
+DYNC__FN void dync__eager_checks(void);
+/* recursion: the same of the check of divisors in plans */
+DYNC__FN void dync__lower_divisors(void);
 /* a fake or META tensor among the arguments, or META asked for */
 DYNC__FN bool dync__eager_has_no_data(const dync__opcall *call);
 /* the results as forms alone */

@@ -2,7 +2,7 @@
  * here touches data.
  *
  * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets
- * within int64. Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view),
+ * within int64, of a small program of 32 bits within dync__size. Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view),
  * TensorIterator.cpp (order of dims of an output). */
 #include "../dync.in.h"
 #include "sym.h"
@@ -80,6 +80,7 @@ DYNC__FN dync_status dync__numel(int ndim, const int64_t *shape, int64_t *out)
         empty = empty || shape[i] == 0;
     }
     for (int i = 0; i < ndim && !empty; i++) fits = fits && dync__sz_mul_ok(n, shape[i], &n);
+    if (DYNC__SIZE_MAX < INT64_MAX) fits = fits && n <= DYNC__SIZE_MAX / 16;
     if (!fits)
         return dync__fail(DYNC_ERR_SHAPE, "too many elements in shape %s",
                           dync__shape_show(&text, ndim, shape));
@@ -100,7 +101,7 @@ DYNC__FN dync_status dync__layout_contiguous(dync__layout *lay, int ndim, const 
         if (!dync__sz_mul_ok(span, shape[i] > 1 ? shape[i] : 1, &span)) span = INT64_MAX;
     }
     if (!dync__is_token(span) &&
-        (span > INT64_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16)) {
+        (span > DYNC__SIZE_MAX / 16 || (uint64_t)span > (uint64_t)PTRDIFF_MAX / 16)) {
         dync__shape_buffer text;
         return dync__fail(DYNC_ERR_SHAPE, "too many bytes in shape %s",
                           dync__shape_show(&text, ndim, shape));

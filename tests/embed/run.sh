@@ -33,6 +33,16 @@ malloc_hooks() { $CC $WARN -I. $here/hooks.c $LDFLAGS $LIBS -o "$out/hooks" && "
 no_stdio() { $CC $WARN -DDYNC_NO_STDIO -I. $here/small.c $LDFLAGS $LIBS -o "$out/no_stdio" && "$out/no_stdio"; }
 # Everything a small target can miss, all memory from one buffer.
 small() { $CC $WARN -DDYNC_SMALL -I. $here/small.c $LDFLAGS -lm -o "$out/small" && "$out/small"; }
+# Sizes of 32 bits, on this machine and on a 32-bit one: what does not fit is refused, numbers of I64 keep their bits;
+# and the operators of small.c by them.
+sizes_small() {
+    flags="$WARN -DDYNC_SMALL -DDYNC__SIZES_32 -I."
+    for p in sizes_small small; do $CC $flags $here/$p.c $LDFLAGS -lm -o "$out/$p" && "$out/$p" || return 1; done
+    command -v i686-linux-gnu-gcc >/dev/null || return 0
+    for p in sizes_small small; do
+        i686-linux-gnu-gcc -static $WARN -DDYNC_SMALL -I. $here/$p.c -lm -o "$out/$p" && "$out/$p" || return 1
+    done
+}
 # What only gradients of compiled code need is linked where a program compiles and has gradients (src/api/link.h), in
 # whatever files these stand: the names of its tables tell. `unnamed` loses the link: refused by name.
 links_by_use() {
@@ -110,7 +120,7 @@ flash() {
     return $bad
 }
 
-for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small links_by_use all_headers m32 flash}; do
+for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small sizes_small links_by_use all_headers m32 flash}; do
     $name > "$out/$name.log" 2>&1
     case $? in
         0) passed=$((passed + 1)); sed -n 's/^flash /  flash: /p' "$out/$name.log" ;;
