@@ -107,7 +107,8 @@ DYNC__OFTEN DYNC__FN dync_status dync__trace_break(dync__tracer *t, const char *
 {
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
-    if (dync__lint_stops(t, reason)) return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
+    if (dync__lints() && dync__lints()->stops(t, reason))
+        return dync__tracer_fail(t, DYNC_ERR_RUNTIME);
     if (t->fn->opt.fullgraph)
         return dync__break_refused(t, fullgraph_text ? fullgraph_text : reason, reason);
     return dync__break_used ? dync__break_used(t, reason) : dync__unlinked("graph breaks");
@@ -163,7 +164,7 @@ static dync_status dync__branch_grow(dync__tracer *t, dync__tensor *fake, bool a
 DYNC__FN dync_status dync__record_outcome(dync__tracer *t, dync__tensor *fake, bool as_bool,
                                           int64_t outcome)
 {
-    dync__lint_branch(t, outcome);
+    if (dync__lints()) dync__lints()->branch(t, outcome);
     dync_status status = dync__branch_grow(t, fake, as_bool, outcome);
     return status == DYNC_OK ? DYNC_OK : dync__tracer_fail(t, status);
 }
@@ -203,7 +204,7 @@ DYNC__FN dync_status dync__trace_branch(dync__tracer *t, dync__tensor *fake, boo
     const char *reason = as_bool ? reason_bool : reason_item;
     if (t->stopped) return t->status != DYNC_OK ? t->status : DYNC_ERR_RUNTIME;
     if (t->inferring) return dync__inferring_refused(t, reason);
-    if (dync__lint_answers(t, outcome)) return DYNC_OK;
+    if (dync__lints() && dync__lints()->answers(t, outcome)) return DYNC_OK;
     if (t->fn->opt.fullgraph) return dync__break_refused(t, reason, reason);
     return dync__branch_used ? dync__branch_used(t, fake, as_bool, reason, outcome)
                              : dync__unlinked("graph breaks");

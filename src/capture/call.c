@@ -2,7 +2,6 @@
  * lint_trace.c. */
 #include "../dync.in.h"
 #include "trace.h"
-#include "lint.h"
 DYNC__COLD
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -125,7 +124,7 @@ DYNC__OFTEN static dync_status dync__trace_body(dync__tracer *t, dync__outval *o
     dync__wait_over(&t->life.wait);
     if (t->status != DYNC_OK || t->tape.restart) return t->status;
     if (dync__error_count() != errors && dync_error() != DYNC_OK) return dync_error();
-    dync__lint_result(t, &r);
+    if (dync__lints()) dync__lints()->result(t, &r);
     return t->way->finish(t, r, out);
 }
 
@@ -189,7 +188,7 @@ DYNC__RARE DYNC__FN void dync__entry_free(dync__cache_entry *e)
     if (!e) return;
     if (e->scripts) dync__script_table()->free(e->scripts);
     dync__constants_free(e);
-    dync__lint_free(e->lint);
+    if (e->lint) dync__lints()->free(e->lint);
     dync__shapes_free(e);
     dync__arena_free(&e->arena);
     dync__free(e, sizeof *e);
@@ -211,7 +210,7 @@ DYNC__RARE DYNC__FN void dync__trace_unwind(dync__wait *w, const dync__wait *res
                    "trace is undone, and the call gives nothing",
                    f->name);
     (void)dync__handler_swap(&t->handler);
-    (void)dync__lint_swap(NULL); /* its rows are of a trace that is no more */
+    if (dync__lints()) dync__lints()->abandon();
     if (t->life.guarded) (void)dync__error_guard_end(&t->life.guard);
     /* a miss has its arguments on the heap (cache.c) */
     if (owns) dync__free((void *)(uintptr_t)t->call, sizeof *t->call);
@@ -253,7 +252,7 @@ DYNC__OFTEN static dync_status dync__trace_run(dync__tracer *t, dync__compiled *
         status = dync__tracer_open(t, f, e, call, NULL);
         t->fresh = fresh;
         dync__taped_open(t);
-        dync__lint_restart(t);
+        if (dync__lints()) dync__lints()->restart(t);
         if (status == DYNC_OK) status = dync__trace_attempt(t, e, out);
     }
     if (t->fresh) dync__callbacks_end();

@@ -355,15 +355,38 @@ typedef struct dync__verify_calls {
     dync_status (*segment_end)(dync__verify *, dync_status, dync__tensor **out, int n_out);
 } dync__verify_calls;
 DYNC__DATA_DECL const dync__verify_calls *dync__verify_used;
-/* lint.c: around the first trace of a function; begin gives NULL while lint is off */
+/* lint.c, lint_trace.c: NULL where the environment cannot ask for lint and dync_set_lint was not
+ * called, which links it. */
 typedef struct dync__lint dync__lint;
-DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
-DYNC__FN void dync__lint_end(dync__lint *taken, dync__compiled *, dync__cache_entry *,
-                             const dync__callargs *, dync_status);
-DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
-DYNC__FN void dync__lint_resumed(dync__lint *);
-DYNC__FN void dync__lint_watch(dync__compiled *, dync__cache_entry *, const dync__callargs *);
-DYNC__FN void dync__lint_free(dync__lint *);
+struct dync__tracer;
+typedef struct dync__lint_calls {
+    /* around the first trace of a function; begin gives NULL while lint is off */
+    dync__lint *(*begin)(const dync__cache_entry *);
+    void (*end)(dync__lint *taken, dync__compiled *, dync__cache_entry *, const dync__callargs *,
+                dync_status);
+    dync__lint *(*resume)(dync__cache_entry *);
+    void (*resumed)(dync__lint *);
+    void (*watch)(dync__compiled *, dync__cache_entry *, const dync__callargs *);
+    void (*free)(dync__lint *);
+    void (*abandon)(void); /* its rows are of a trace that is no more */
+    /* what a trace reports; nothing happens while there is no lint */
+    void (*op)(const struct dync__tracer *, const dync__opcall *);
+    void (*constant)(const struct dync__tracer *, const dync__tensor *real,
+                     const dync__tensor *fake);
+    void (*branch)(const struct dync__tracer *, int64_t outcome);
+    /* true: in the second trace, the outcome to take */
+    bool (*answers)(const struct dync__tracer *, int64_t *outcome);
+    uint64_t (*salt)(const struct dync__tracer *); /* of a second trace's tokens; else 0 */
+    void (*restart)(const struct dync__tracer *);
+    void (*result)(const struct dync__tracer *, const dync_value *result);
+    /* true: a break in the second trace */
+    bool (*stops)(const struct dync__tracer *, const char *reason);
+} dync__lint_calls;
+DYNC__DATA_DECL const dync__lint_calls *dync__lint_used;
+DYNC__INLINE const dync__lint_calls *dync__lints(void)
+{
+    return DYNC__ATOMIC_PEEK(&dync__lint_used);
+}
 
 /* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets
  * captured backwards. */

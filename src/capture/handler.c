@@ -123,7 +123,7 @@ DYNC__FN dync_status dync__tracer_answer(dync__tracer *t, dync__opcall *c)
         dync__drop_outputs(c);
         return dync__tracer_fail(t, status == DYNC_ERR_MEMORY ? dync__fail_memory(0) : status);
     }
-    dync__lint_op(t, c);
+    if (dync__lints()) dync__lints()->op(t, c);
     return DYNC_OK;
 }
 

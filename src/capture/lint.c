@@ -13,10 +13,7 @@
 DYNC__COLD
 
 static const char dync__lint_true[] = "true", dync__lint_false[] = "false";
-static int32_t dync__lint_switch;
 static DYNC__TLS dync__lint *dync__lint_now;
-DYNC_API void dync_set_lint(bool on) { DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1); }
-static bool dync__lint_on(void) { return dync__switch_on(&dync__lint_switch, "DYNC_LINT"); }
 
 static dync__lint *dync__lint_of(const dync__tracer *t)
 {
@@ -321,7 +318,6 @@ DYNC__FN dync__lint *dync__lint_swap(dync__lint *now)
 
 DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *e)
 {
-    if (!dync__lint_on()) return NULL;
     dync__lint *l = dync__calloc(sizeof *l);
     if (!l) return NULL;
     l->entry = e;

@@ -36,5 +36,19 @@ struct dync__lint {
 };
 
 DYNC__FN dync__lint *dync__lint_swap(dync__lint *now);
+/* the rows of dync__lint_calls */
+DYNC__FN dync__lint *dync__lint_begin(const dync__cache_entry *);
+DYNC__FN dync__lint *dync__lint_resume(dync__cache_entry *);
+DYNC__FN void dync__lint_resumed(dync__lint *);
+DYNC__FN void dync__lint_free(dync__lint *);
+DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
+DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
+                                  const dync__tensor *fake);
+DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
+DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
+DYNC__FN uint64_t dync__lint_salt(const dync__tracer *);
+DYNC__FN void dync__lint_restart(const dync__tracer *);
+DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
+DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
 DYNC__FN void dync__lint_tell_row(dync__lint *, const dync__lint_row *was, const dync__lint_row *);
 #endif

@@ -62,8 +62,8 @@ static void dync__lint_again(dync__lint *l, dync__compiled *f, const dync__cache
 }
 
 /* status: of the first trace. Takes l over: the tape stays with the entry for later calls. */
-DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
-                             const dync__callargs *call, dync_status status)
+static void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry *e,
+                           const dync__callargs *call, dync_status status)
 {
     bool again = status == DYNC_OK && !l->failed && !e->effects;
     dync__lint_swap(l->outer);
@@ -85,11 +85,35 @@ DYNC__FN void dync__lint_end(dync__lint *l, dync__compiled *f, dync__cache_entry
 }
 
 /* Before a call that the entry serves: what has changed since it was traced? One thread looks. */
-DYNC__FN void dync__lint_watch(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
+static void dync__lint_watch(dync__compiled *f, dync__cache_entry *e, const dync__callargs *call)
 {
     dync__lint *l = e->lint;
     int32_t n = DYNC__ATOMIC_INC(&l->calls), idle = 0;
     if ((n != 2 && n != 10 && n != 100) || !DYNC__ATOMIC_CAS(&e->lint_busy, &idle, 1)) return;
     if (!l->told && !l->failed) dync__lint_again(l, f, e, call);
     DYNC__ATOMIC_STORE(&e->lint_busy, 0);
+}
+
+/* ---- the switch ------------------------------------------------------------------------------ */
+static int32_t dync__lint_switch;
+static dync__lint *dync__lint_begin_if_on(const dync__cache_entry *e)
+{
+    return dync__switch_on(&dync__lint_switch, "DYNC_LINT") ? dync__lint_begin(e) : NULL;
+}
+static void dync__lint_abandon(void) { (void)dync__lint_swap(NULL); }
+static const dync__lint_calls dync__lint_all = {
+    dync__lint_begin_if_on, dync__lint_end,    dync__lint_resume,  dync__lint_resumed,
+    dync__lint_watch,       dync__lint_free,   dync__lint_abandon, dync__lint_op,
+    dync__lint_constant,    dync__lint_branch, dync__lint_answers, dync__lint_salt,
+    dync__lint_restart,     dync__lint_result, dync__lint_stops};
+#if defined(DYNC_NO_ENV)
+DYNC__DATA const dync__lint_calls *dync__lint_used = NULL;
+#else
+DYNC__DATA const dync__lint_calls *dync__lint_used = &dync__lint_all;
+#endif
+
+DYNC_API void dync_set_lint(bool on)
+{
+    DYNC__ATOMIC_STORE(&dync__lint_used, &dync__lint_all);
+    DYNC__ATOMIC_STORE(&dync__lint_switch, on ? 2 : 1);
 }

@@ -198,9 +198,10 @@ DYNC__RARE static dync_status dync__miss_trace(dync__compiled *f, dync__cache_en
                                                const dync__callargs *call, dync_value *result)
 {
     uint64_t start = dync__now_ns();
-    dync__lint *lint = DYNC__ATOMIC_LOAD(&f->entries) ? NULL : dync__lint_begin(e);
+    const dync__lint_calls *lints = dync__lints();
+    dync__lint *lint = !lints || DYNC__ATOMIC_LOAD(&f->entries) ? NULL : lints->begin(e);
     dync_status status = dync__trace_call(f, e, call, NULL, result);
-    if (lint) dync__lint_end(lint, f, e, call, status);
+    if (lint) lints->end(lint, f, e, call, status);
     (void)DYNC__ATOMIC_ADD(&f->history.trace_ns, dync__now_ns() - start);
     return status;
 }

@@ -318,6 +318,6 @@ DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
         dync__tracer_fail(t, dync__fail_memory(0));
         return NULL;
     }
-    dync__lint_constant(t, real, fake);
+    if (dync__lints()) dync__lints()->constant(t, real, fake);
     return dync__give(fake);
 }

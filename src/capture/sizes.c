@@ -117,7 +117,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_open(dync__tracer *t)
     else if (!(t->symbols.sizes = dync__symtab_new()))
         return DYNC_ERR_MEMORY;
     else
-        t->symbols.sizes->salt = dync__lint_salt(t);
+        t->symbols.sizes->salt = dync__lints() ? dync__lints()->salt(t) : 0;
     dync__tls.syms = t->symbols.sizes;
     if (known) return DYNC_OK;
     e->leaf = dync__arena_alloc(&e->arena, (size_t)(t->call->n_tensors + 1) * sizeof *e->leaf);

@@ -36,18 +36,6 @@ DYNC__FN void dync__data_close(dync__tracer *t);
 /* shape_guard.c */
 DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value);
 DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value);
-/* lint.c: what a trace reports; nothing happens while there is no lint */
-DYNC__FN void dync__lint_op(const dync__tracer *, const dync__opcall *);
-DYNC__FN void dync__lint_constant(const dync__tracer *, const dync__tensor *real,
-                                  const dync__tensor *fake);
-DYNC__FN void dync__lint_branch(const dync__tracer *, int64_t outcome);
-/* true: in the second trace, the outcome to take */
-DYNC__FN bool dync__lint_answers(const dync__tracer *, int64_t *outcome);
-DYNC__FN uint64_t dync__lint_salt(const dync__tracer *); /* of a second trace's tokens; else 0 */
-DYNC__FN void dync__lint_restart(const dync__tracer *);
-DYNC__FN void dync__lint_result(const dync__tracer *, const dync_value *result);
-/* true: a break in the second trace */
-DYNC__FN bool dync__lint_stops(const dync__tracer *, const char *reason);
 /* trace.c */
 /* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
  * what it does from here is not recorded. */

@@ -340,9 +340,10 @@ static dync_status dync__call_extend(dync__compiled *f, dync__cache_entry *e,
 static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
                                    const dync__callargs *call, dync_value *result)
 {
-    dync__lint *lint = dync__lint_resume(e);
+    const dync__lint_calls *lints = dync__lints();
+    dync__lint *lint = lints ? lints->resume(e) : NULL;
     dync_status status = dync__trace_call(f, e, call, NULL, result);
-    dync__lint_resumed(lint);
+    if (lint) lints->resumed(lint);
     return status;
 }
 
@@ -351,7 +352,7 @@ DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
                                       dync_value *result)
 {
     if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
-    if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&e->lint) != NULL)) dync__lint_watch(f, e, call);
+    if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&e->lint) != NULL)) dync__lints()->watch(f, e, call);
     dync__call_run_state r;
     bool unknown = false;
     dync_status status = dync__run_open(&r, e, call, into);

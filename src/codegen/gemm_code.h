@@ -45,8 +45,8 @@ enum {
     DYNC__GT_LISTED = 3 << DYNC__GT_AFTER /* the first of those that dync__gt_after gives */
 };
 
-/* What sums in C begin with: a product and its addition are one instruction where there is one. (GCC
- * is told by a pragma around them.) */
+/* What sums in C begin with: a product and its addition are one instruction where there is one.
+ * (GCC is told by a pragma around them.) */
 #if defined(__clang__)
 #define DYNC__GT_CONTRACT _Pragma("clang fp contract(fast)")
 #else

@@ -284,7 +284,7 @@
     X(full,       FACTORY, "(Dims size, Value fill_value, Dtype dtype, Device device)", 1, i_full, none, l_full,     \
       none, none, "torch.full({0}, {1}, dtype={2}, device={3})", DYNC__OP_NONDIFF | DYNC__OP_PRIVATE |               \
       DYNC__OP_FILE | DYNC__OP_FITS, -1, "one number everywhere")                                                    \
-    X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_full_like, none, l_full, none, none,                   \
+    X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_full_like, none, l_full, none, none,              \
       "torch.full_like", DYNC__OP_NONDIFF | DYNC__OP_FITS, -1, "one number everywhere, in the form of self")         \
     X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,            \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1,                 \

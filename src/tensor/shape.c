@@ -2,8 +2,9 @@
  * here touches data.
  *
  * Products of user sizes are checked: a layout that exists has numel * 16 bytes and all its offsets
- * within int64, of a small program of 32 bits within dync__size. Sources: pytorch/pytorch aten/src/ATen/TensorUtils.cpp (strides of a view),
- * TensorIterator.cpp (order of dims of an output). */
+ * within int64, of a small program of 32 bits within dync__size. Sources: pytorch/pytorch
+ * aten/src/ATen/TensorUtils.cpp (strides of a view), TensorIterator.cpp (order of dims of an
+ * output). */
 #include "../dync.in.h"
 #include "sym.h"
 DYNC__WARM

@@ -1,5 +1,5 @@
-/* A small program whose sizes have 32 bits: what does not fit them is refused by name, never wrapped
- * around, and numbers of I64 keep their 64. Compiled with DYNC__SIZES_32 on a machine of 64 bits. */
+/* A small program whose sizes have 32 bits: what does not fit them is refused by name, never
+ * wrapped around, and numbers of I64 keep their 64. With DYNC__SIZES_32 on a machine of 64 bits. */
 #define DYNC_IMPLEMENTATION
 #include "dync.h"
 #include <stdio.h>
