@@ -568,6 +568,8 @@ DYNC__PLAIN
 #include "aot/interpret.c"
 #include "aot/tail.c"
 #include "aot/saved.h"
+#include "aot/tangent.c"
+#include "aot/variant.c"
 #include "aot/backward.c"
 #include "aot/backward_twice.c"
 #include "aot/backward_node.c"

@@ -27,10 +27,6 @@ DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
 /* What a node has to do with tangents, by its index: of none, of those that arrived, too, or of
  * absent ones alone. */
 enum { DYNC__ABSENT_FREE, DYNC__ABSENT_ZERO, DYNC__ABSENT_SOME };
-typedef struct dync__absent {
-    char *what;
-    char here;
-} dync__absent;
 static void dync__absent_join(void *user, dync__arg *a)
 {
     dync__absent *x = user;
@@ -38,7 +34,7 @@ static void dync__absent_join(void *user, dync__arg *a)
 }
 
 /* Gradients are linear in tangents: what depends on absent ones alone is zeros. */
-static dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
+DYNC__FN dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
 {
     const dync__absent *x = r->user;
     if (!dync__node_is_call(old) || x->what[old->index] != DYNC__ABSENT_ZERO || old->nout != 1 ||
@@ -56,8 +52,8 @@ static dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
 
 /* What each node of the part's graph has to do with tangents. absent: by tangent.
  *   ->  by the node's index, of n + 1 bytes; NULL: no memory */
-static char *dync__absent_marks(const dync__graph *from, const dync__aot_part *p,
-                                const bool *absent)
+DYNC__FN char *dync__absent_marks(const dync__graph *from, const dync__aot_part *p,
+                                  const bool *absent)
 {
     dync__absent x = {dync__calloc((size_t)from->node.n + 1), 0};
     for (int i = 0, k = -p->n_saved; i < from->node.n && x.what; i++) {

@@ -85,6 +85,7 @@ typedef struct dync__inner_compiler {
     bool save_all;      /* the default partitioner instead of a minimum cut */
     bool decompose_all; /* every operator that has a decomposition */
     bool patterns;      /* operators written out may become one (attend.c) */
+    bool variants;      /* backward again for gradients that come in other forms (variant.c) */
     /* which calls that have a decomposition stay whole; NULL: as `decompose_all` says */
     bool (*keeps)(const dync__opcall *);
     /* takes graphs of symbolic sizes: called once for all of them */

@@ -20,6 +20,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.destroy) c->part[i].run.destroy(c->part[i].run.state);
         if (c->part[i].sized.state) c->part[i].sized.destroy(c->part[i].sized.state);
+        dync__aot_variants_free(&c->part[i]);
         if (c->form) continue; /* the rest is the form's */
         dync__graph_unref(c->part[i].bw);
         dync__free(c->part[i].depends, (size_t)c->part[i].n_grads * (size_t)c->part[i].n_tangents);
@@ -60,62 +61,6 @@ DYNC__FN void dync__aot_saved_destroy(void *state)
 }
 
 /* ---- gradients through the backward graph ---------------------------------------------------- */
-/* Large, and not along its last dimension: an operator copies it by blocks. */
-static bool dync__aot_is_crossed(const dync__tensor *grad)
-{
-    int d = grad->lay.ndim - 1;
-    while (d >= 0 && grad->lay.shape[d] == 1) d--;
-    return d >= 0 && grad->lay.stride[d] > 1 && grad->numel >= DYNC__CROSSED_COPY;
-}
-
-/* How tangent i lies, with numbers for sizes. Placeholders: what is saved, then tangents. */
-static dync_status dync__aot_tangent_info(const dync__aot_saved *s, int i, dync__info *out)
-{
-    const dync__aot_code *form = s->code->form;
-    *out = s->part->bw->node.at[s->part->n_saved + i]->info[0];
-    if (!form || dync__layout_values(form->syms, s->value, &out->lay)) return DYNC_OK;
-    return dync__fail(DYNC_ERR_INTERNAL, "a size of a tangent has no value");
-}
-
-/* The gradient in the form that backward was compiled for; zeros where none arrived. */
-static dync__tensor *dync__aot_tangent_copy(const dync__info *info, dync__tensor *grad)
-{
-    dync__arg args[2] = {dync__arg_t(grad), dync__arg_t(grad)};
-    dync__tensor *dense = NULL;
-    bool rows = dync__layout_is_contiguous(&info->lay);
-    if (grad && rows && dync__device_is(grad->device, DYNC__DEV_HOST) &&
-        !dync__aot_is_crossed(grad) && grad->dtype == info->dtype)
-        return dync__contiguous_copy(grad);
-    if (grad && rows)
-        return dync__op_run(DYNC__OP__clone_contiguous, 1, args, &dense) == DYNC_OK ? dense : NULL;
-    dync__tensor *made = dync__tensor_empty(info->dtype, info->device, &info->lay);
-    if (!made) return NULL;
-    args[0] = dync__arg_t(made);
-    dync_status status = grad ? dync__op_run(DYNC__OP_copy_, 2, args, &dense)
-                              : dync__tensor_zero(made);
-    dync__unref(dense);
-    if (status == DYNC_OK) return made;
-    dync__unref(made);
-    return NULL;
-}
-
-/* Tangent i as backward was compiled for it: a reference. */
-static dync__tensor *dync__aot_tangent(const dync__aot_saved *s, int i, dync__tensor *grad)
-{
-    const dync__aot_part *p = s->part;
-    dync__info info;
-    bool as_it_is = grad && p->by_rows && dync__layout_is_contiguous(&grad->lay) &&
-                    grad->dtype == p->bw->node.at[p->n_saved + i]->info[0].dtype;
-    if (!as_it_is) {
-        if (dync__aot_tangent_info(s, i, &info) != DYNC_OK) return NULL;
-        as_it_is = grad && dync__layout_lies_like(&grad->lay, &info.lay) &&
-                   grad->dtype == info.dtype;
-    }
-    if (!as_it_is) return dync__aot_tangent_copy(&info, grad);
-    dync__ref(grad);
-    return grad;
-}
-
 /* As eager's: what backward reads must not have been written since forward, nor been freed. The
  * error names the tensor and both versions. */
 DYNC__FN dync_status dync__aot_saved_check(const dync__aot_saved *s)
@@ -216,15 +161,6 @@ DYNC__RARE static dync_status dync__aot_backward_without(const dync__aot_saved *
     return status;
 }
 
-/* Has anything saved been written since? Where the gradients that need it arrived, that was an
- * error before. */
-static bool dync__aot_saved_written(const dync__aot_saved *s)
-{
-    for (int i = 0; i < s->n; i++)
-        if (s->tensor[i]->storage->version != s->version[i]) return true;
-    return false;
-}
-
 /* The compiled backward; without the tangents that did not arrive where they would meet values
  * that were written since (an index may lie anywhere now), or have met infinite ones. */
 static dync_status dync__aot_backward_code(const dync__aot_saved *s, bool missing,
@@ -241,23 +177,19 @@ static dync_status dync__aot_backward_code(const dync__aot_saved *s, bool missin
                : DYNC_OK;
 }
 
-/* Saved tensors and tangents in, gradients out, with grad mode off: the compiled backward has no
- * history of its own. grad_in gets owned references only where the tape needs them. */
-DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
-                                            dync__tensor *const *grad_out, int n_in,
-                                            const bool *needed, dync__tensor **grad_in)
+/* By the graph that takes every gradient, dense: zeros for those that did not arrive. */
+static dync_status dync__aot_backward_dense(const dync__aot_saved *s, int n_out,
+                                            dync__tensor *const *grad_out, dync__tensor **grad)
 {
     const dync__aot_part *p = s->part;
-    int n_grads = p->n_grads, room = s->n + 2 * p->n_tangents + n_grads, missing = 0;
+    int room = s->n + 2 * p->n_tangents, missing = 0;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, room, sizeof *in);
     if (!in) return DYNC_ERR_MEMORY;
-    dync__watch_end(s->n_watched, s->watch); /* who writes now gives no copies */
     dync_status status = DYNC_OK;
-    dync__tensor **tangent = in + s->n, **grad = tangent + p->n_tangents;
-    bool *absent = (bool *)(grad + n_grads);
-    memset(tangent, 0, (size_t)(2 * p->n_tangents + n_grads) * sizeof *tangent);
+    dync__tensor **tangent = in + s->n;
+    bool *absent = (bool *)(tangent + p->n_tangents);
+    memset(tangent, 0, (size_t)(2 * p->n_tangents) * sizeof *tangent);
     memcpy(in, s->tensor, (size_t)s->n * sizeof *in);
-    bool grad_off = dync__grad_off(true);
     for (int i = 0; i < p->n_tangents && status == DYNC_OK; i++) {
         int output = p->tangent[i];
         missing += absent[i] = output >= n_out || !grad_out[output];
@@ -265,11 +197,30 @@ DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
             status = DYNC_ERR_MEMORY;
     }
     if (status == DYNC_OK) status = dync__aot_backward_code(s, missing > 0, absent, in, grad);
+    for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
+    dync__room_end(in, few, room, sizeof *in);
+    return status;
+}
+
+/* Saved tensors and tangents in, gradients out, with grad mode off: the compiled backward has no
+ * history of its own. grad_in gets owned references only where the tape needs them. */
+DYNC__FN dync_status dync__aot_backward_run(dync__aot_saved *s, int n_out,
+                                            dync__tensor *const *grad_out, int n_in,
+                                            const bool *needed, dync__tensor **grad_in)
+{
+    const dync__aot_part *p = s->part;
+    dync__tensor *few[DYNC__FEW], **grad = dync__room(few, DYNC__FEW, p->n_grads, sizeof *grad);
+    dync_status status;
+    if (!grad) return DYNC_ERR_MEMORY;
+    memset(grad, 0, (size_t)p->n_grads * sizeof *grad);
+    dync__watch_end(s->n_watched, s->watch); /* who writes now gives no copies */
+    bool grad_off = dync__grad_off(true);
+    if (!dync__aot_variant_run(s, n_out, grad_out, grad, &status))
+        status = dync__aot_backward_dense(s, n_out, grad_out, grad);
     dync__grad_off(grad_off);
     if (status == DYNC_OK) dync__aot_give_grads(p, grad, n_out, grad_out, n_in, needed, grad_in);
     dync__watch_begin(s->n_watched, s->watch); /* the graph may be retained */
-    for (int i = 0; i < p->n_tangents; i++) dync__unref(tangent[i]);
-    dync__room_end(in, few, room, sizeof *in);
+    dync__room_end(grad, few, p->n_grads, sizeof *grad);
     return status;
 }
 

@@ -127,3 +127,23 @@ DYNC__RARE DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compil
     return hook ? hook(inner, g, is_backward, options, out)
                 : inner->compile(inner->user, g, is_backward, options, out);
 }
+
+DYNC__FN void dync__aot_aside_begin(dync__aot_aside *a, bool double_backward)
+{
+    a->stack = dync__handler_swap(NULL);
+    a->bottom = dync__bottom_swap(NULL);
+    a->syms = dync__tls.syms;
+    a->compiling = dync__tls.compiling;
+    a->twice = dync__tls.double_backward;
+    dync__tls.double_backward = double_backward;
+    dync__tls.compiling = false;
+    dync__tls.syms = NULL;
+}
+DYNC__FN void dync__aot_aside_end(const dync__aot_aside *a)
+{
+    dync__tls.syms = a->syms;
+    dync__tls.compiling = a->compiling;
+    dync__tls.double_backward = a->twice;
+    dync__bottom_swap(a->bottom);
+    dync__handler_swap(a->stack);
+}

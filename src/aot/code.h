@@ -17,7 +17,9 @@ typedef struct dync__aot_part {
      * inputs */
     int *saved, *tangent, *grad;
     size_t bytes;
-    bool by_rows;  /* all tangents are row major */
+    bool by_rows; /* all tangents are row major */
+    /* other forms of it (variant.c); NULL: none */
+    struct dync__aot_variants *variants;
     bool *depends; /* gradient i on tangent k: depends[i * n_tangents + k] */
 } dync__aot_part;
 
@@ -50,7 +52,16 @@ typedef struct dync__aot_code {
 DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__aot_part **out);
 DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *);
 DYNC__FN void dync__aot_code_unref(dync__aot_code *);
-/* absent.c: the part's backward graph where some tangents did not arrive, with numbers for sizes;
+/* absent.c: what a node has to do with tangents that did not arrive, by its index; what stands for
+ * it without them (the rewrite's user) */
+typedef struct dync__absent {
+    char *what;
+    char here;
+} dync__absent;
+DYNC__FN char *dync__absent_marks(const dync__graph *from, const dync__aot_part *p,
+                                  const bool *absent);
+DYNC__FN dync__node *dync__absent_node(dync__rewrite *r, dync__node *old);
+/* The part's backward graph where some tangents did not arrive, with numbers for sizes;
  * one reference. Is a NaN in one of the gradients? */
 DYNC__FN dync_status dync__aot_without(const dync__aot_part *, const int64_t *value,
                                        const bool *absent, dync__graph **out);
@@ -66,6 +77,19 @@ DYNC__FN dync_status dync__aot_inner_sized(const dync__inner_compiler *, dync__g
 /* The code of a graph with these values for its symbols. */
 DYNC__FN dync_status dync__aot_inner_at(const dync__inner_sized *, const int64_t *value,
                                         dync__inner *out);
+/* As if no trace were open: code is made inside of calls. Nests. */
+typedef struct dync__aot_aside {
+    dync__handler *stack, *bottom;
+    dync__symtab *syms;
+    bool compiling, twice;
+} dync__aot_aside;
+DYNC__FN void dync__aot_aside_begin(dync__aot_aside *a, bool double_backward);
+DYNC__FN void dync__aot_aside_end(const dync__aot_aside *a);
+/* variant.c: rooms for other forms of the parts' backward graphs */
+DYNC__FN void dync__aot_variants_for(dync__aot_code *c, const dync__options *options,
+                                     const dync__inner_compiler *inner);
+DYNC__FN void dync__aot_variants_free(dync__aot_part *p);
+DYNC__FN void dync__aot_variants_measure(const dync__aot_part *p, dync__code_size *size);
 /* tail.c */
 DYNC__FN dync_status dync__aot_tail(dync__graph *, const dync__options *options,
                                     const dync__inner_compiler *,

@@ -40,6 +40,7 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
         else if (dync__graph_tells_sizes(p->bw))
             status = dync__aot_inner_compile(inner, p->bw, true, options, &p->run);
     }
+    if (status == DYNC_OK) dync__aot_variants_for(c, options, inner);
     dync__tls.syms = syms;
     return status;
 }

@@ -171,6 +171,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     DYNC__TRY(dync__aot_side(c, -1, options, inner));
     for (int i = 0; g->bw && i < c->n_parts; i++) DYNC__TRY(dync__aot_side(c, i, options, inner));
+    if (g->bw) dync__aot_variants_for(c, options, inner);
     if (dync__aot_is_forward(c) && c->fw.run_into)
         c->head.raw = (dync__raw_callable){c->fw.run, c->fw.state, c->fw.run_into};
     return DYNC_OK;
@@ -181,8 +182,10 @@ DYNC__RARE static void dync__aot_measure(const void *state, dync__code_size *siz
 {
     const dync__aot_code *c = state;
     if (c->fw.measure) c->fw.measure(c->fw.state, size);
-    for (int i = 0; i < c->n_parts; i++)
+    for (int i = 0; i < c->n_parts; i++) {
         if (c->part[i].run.measure) c->part[i].run.measure(c->part[i].run.state, size);
+        dync__aot_variants_measure(&c->part[i], size);
+    }
 }
 
 DYNC__RARE DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph)

@@ -211,6 +211,7 @@ DYNC__OFTEN DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *c)
         *p = form->part[c->n_parts];
         p->run = (dync__inner){.run = p->run.run, .state = p->run.state}; /* no destructor */
         memset(&p->sized, 0, sizeof p->sized);
+        p->variants = NULL;
     }
     return DYNC_OK;
 }

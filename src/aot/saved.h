@@ -21,6 +21,14 @@ typedef struct dync__aot_saved {
     int64_t *value;        /* of the form's symbols; a tracer puts its own there */
 } dync__aot_saved;
 
+/* tangent.c */
+DYNC__FN dync_status dync__aot_tangent_info(const dync__aot_saved *s, int i, dync__info *out);
+DYNC__FN dync__tensor *dync__aot_tangent(const dync__aot_saved *s, int i, dync__tensor *grad);
+DYNC__FN bool dync__aot_saved_written(const dync__aot_saved *s);
+/* variant.c: *status, grad: where it says true; false: the dense backward is to run */
+DYNC__FN bool dync__aot_variant_run(const dync__aot_saved *s, int n_out,
+                                    dync__tensor *const *grad_out, dync__tensor **grad,
+                                    dync_status *status);
 /* backward.c */
 DYNC__FN void dync__aot_saved_release(void *state);
 DYNC__FN void dync__aot_saved_destroy(void *state);

@@ -140,12 +140,8 @@ DYNC__OFTEN static dync_status dync__instance_compile(dync__sized *s, dync__inst
                                                       const int64_t *value,
                                                       const dync_value *examples)
 {
-    dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
-    dync__symtab *syms = dync__tls.syms;
-    bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
-    dync__tls.double_backward = s->double_backward;
-    dync__tls.compiling = false;
-    dync__tls.syms = NULL;
+    dync__aot_aside aside;
+    dync__aot_aside_begin(&aside, s->double_backward);
     dync_status status = s->form
                              ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code)
                              : DYNC_ERR_UNSUPPORTED;
@@ -156,11 +152,7 @@ DYNC__OFTEN static dync_status dync__instance_compile(dync__sized *s, dync__inst
                 s->compile(x->graph, examples, x->graph->n_inputs, &s->options, &x->code, s->user);
     }
     if (status == DYNC_OK) status = dync__sized_insert(s, x);
-    dync__tls.syms = syms;
-    dync__tls.compiling = compiling;
-    dync__tls.double_backward = twice;
-    dync__bottom_swap(bottom);
-    dync__handler_swap(stack);
+    dync__aot_aside_end(&aside);
     return status;
 }
 

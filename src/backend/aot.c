@@ -161,7 +161,7 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
     X(dync__backend_aot_ts, .compile = dync__boxed_compile, .user = &dync__aot_ts, .save_all = true)                \
     X(dync__backend_cudagraphs, .compile = dync__inductor_compile, .user = &dync__aot_ts) /* not NULL: record */    \
     X(dync__backend_inductor, .compile = dync__inductor_compile, .sized = dync__inductor_all_sizes,                 \
-      .patterns = true)
+      .patterns = true, .variants = true)
 /* clang-format on */
 #define DYNC__X(fn, ...)                                                                         \
     DYNC__FN dync_status fn(dync_graph *graph, const dync_value *ex, int n, const char *options, \

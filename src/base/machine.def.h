@@ -41,6 +41,8 @@
     X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "peers sorting") \
     X(SORT_SLICE, 16384, elements, "of each thread, of few long rows", "peers --threads=2 sorting") \
     X(AGAIN_ADDITIONS, 4, additions, "of backward are worth a byte that forward saves", "peers training") \
+    X(VARIANT_LEAST, 1024, elements, "of a gradient that repeats itself, for a backward of its own", "peers training") \
+    X(VARIANT_LOST, 32768, elements, "written out, an operator of backward, until it is", "peers training") \
     X(CROSSED_COPY, 4096, elements, "of a transposed tangent: an operator copies it", "peers training") \
     X(PAD_BYTES_PER_NS, 8, bytes, "of a padded array, in what threads are worth", "peers --threads=2 moves") \
     X(SCATTER_PER_NS, 1, elements, "of one thread, in what threads are worth", "peers --threads=2 scatter") \

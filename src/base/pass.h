@@ -24,6 +24,7 @@
     X(rolls,       GRAPH,  dync__graph_rolls,      OPTIONAL, "rolls of a value are slices of it between borders") \
     X(slices,      GRAPH,  dync__graph_slices,     OPTIONAL, "sums of slices' gradients, part by part") \
     X(mincut,      STAGE,  none,                   OPTIONAL, "backward computes again what is cheap") \
+    X(tangents,    STAGE,  none,                   OPTIONAL, "backward again for gradients of another form") \
     X(partition,   STAGE,  none,                   ALWAYS,   "forward and backward as graphs of their own") \
     X(parts,       STAGE,  none,                   OPTIONAL, "concatenations, part by part in their reader") \
     X(reinplace,   STAGE,  none,                   OPTIONAL, "writes go where their base lies") \

@@ -130,6 +130,13 @@ static void quiet(dync_status status, const char *message, void *user)
 {
     (void)status, (void)message, (void)user;
 }
+static void say_program(void)
+{
+    for (int i = 0; i < program.n; i++)
+        printf("      v%d = op %d of v%d, v%d\n", i + 2, program.op[i], program.from[i],
+               program.other[i]);
+    printf("      results v%d, v%d\n", program.out[0], program.out[1]);
+}
 static void compare(const char *backend)
 {
     dync_compiled *c = dync_compile(dync_fnv(run), .backend = backend);
@@ -143,12 +150,60 @@ static void compare(const char *backend)
                backend, program.rows, program.cols, program.dtype, u.how[0], u.how[1], u.order,
                u.write, u.at, (int)want.status[0], (int)want.status[1], (int)got.status[0],
                (int)got.status[1]);
-        for (int i = 0; i < program.n; i++)
-            printf("      v%d = op %d of v%d, v%d\n", i + 2, program.op[i], program.from[i],
-                   program.other[i]);
-        printf("      results v%d, v%d\n", program.out[0], program.out[1]);
+        say_program();
     }
     dync_compiled_free(c);
+}
+/* The same tangents so often that backward is made again for their form: repeated ones, and where
+ * only one of the two results is differentiated. */
+static void compare_often(void)
+{
+    use u = {{draw(7), draw(7)}, draw(4), 0, 0};
+    dync_compiled *c =
+        dync_compile(dync_fnv(run), .dynamic = draw(2) ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO);
+    bool sizes = draw(2);
+    program.rows = 64 + draw(2) * 64;
+    program.cols = 128;
+    for (int call = 0; call < 40; call++) DYNC_SCOPE {
+        found got = differentiate(c, &u);
+        if (sizes && call % 10 == 9) program.rows += 3;
+        if (call % 8 != 7 || (sizes && call % 10 == 9)) continue;
+        found want = differentiate(NULL, &u);
+        if (EXPECT(same(&want, &got))) continue;
+        printf("    often: %d x %d of dtype %d, tangents %d %d, order %d, call %d\n", program.rows,
+               program.cols, program.dtype, u.how[0], u.how[1], u.order, call);
+        say_program();
+        break;
+    }
+    dync_compiled_free(c);
+}
+TEST(forms_of_tangents)
+{
+    dync_on_error(quiet, NULL);
+    for (int round = 0; round < test_count(60); round++) {
+        draw_program();
+        compare_often();
+        if (round % 16 == 15) dync_reset();
+    }
+}
+/* That it is made, of a sum outside, and used: its code is there beside the dense one's. */
+static dync_tensor *doubled(dync_tensor *x) { return dync_mul(dync_tanh(x), 2); }
+TEST(a_sum_outside_has_its_own_backward)
+{
+    dync_compiled *c = dync_compile(doubled, .args = "x");
+    dync_tensor *x = dync_randn(dync_shape(128, 128), .requires_grad = true), *want;
+    int64_t before = 0;
+    dync_backward(dync_sum(doubled(x), DYNC_ALL, false));
+    want = dync_clone(dync_grad(x));
+    for (int call = 0; call < 40; call++) DYNC_SCOPE {
+        dync_set_grad(x, NULL);
+        dync_backward(dync_sum(dync_call(c, x), DYNC_ALL, false));
+        EXPECT(dync_equal(dync_grad(x), want));
+        if (!call) before = dync_compiled_info(c).code_bytes;
+    }
+    EXPECT(dync_compiled_info(c).code_bytes > before);
+    dync_compiled_free(c);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 TEST(random_functions)
 {
