@@ -136,8 +136,11 @@ DYNC__FN dync_status dync__d_prelu(dync__opcall *call)
         w = dync__chain_shape(&c, DYNC__OP_view, w, x->lay.ndim, shape);
     else
         w = dync__chain_shape(&c, DYNC__OP_view, w, 0, shape);
-    dync__dt *y = dync__chain_where(&c, dync__chain_ti(&c, DYNC__OP_gt, x, 0), dync__arg_t(x),
-                                    dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, w, x)));
+    /* weights are multiplied by nothing positive: neither gradient meets 0 * infinity there */
+    dync__dt *above = dync__chain_ti(&c, DYNC__OP_gt, x, 0),
+             *below = dync__chain_where(&c, above, dync__arg_i(0), dync__arg_t(x)),
+             *y = dync__chain_where(&c, above, dync__arg_t(x),
+                                    dync__arg_t(dync__chain_tt(&c, DYNC__OP_mul, w, below)));
     return dync__chain_end(&c, call, y);
 }
 

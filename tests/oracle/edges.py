@@ -370,6 +370,8 @@ for d in ('f32', 'f64'):
     edge('hardtanh', g(d, [-1.0, 1, 0, 2]), -1.0, 1.0)
     edge('threshold', g(d, [0.5, 1, 0]), 0.5, 9.0)
     edge('prelu', g(d, [0.0, -0.0, -2, 3, nan]), g(d, [0.25]))
+    edge('prelu', g(d, [inf, 3, -2]), g(d, [0.25]))
+    edge('prelu', g(d, [3.0, 2, -2]), g(d, [inf]))
 
 
 # layers in half precision round their results alone
