@@ -29,6 +29,7 @@ typedef struct dync__reinplace {
     int *place;
     bool *written;
     int *root;         /* where its chain of views begins */
+    int *owner;        /* where its chain of writes begins: whose memory it has */
     int *last, *last2; /* of roots; -1: none */
     int *results;      /* of roots: how many results of the graph lie on them */
     bool *over;        /* writes that lead to the new value of an input */
@@ -97,6 +98,7 @@ static void dync__reinplace_facts(dync__reinplace *r)
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i], *of = dync__node_viewed(n);
         r->root[i] = of ? r->root[of->index] : i;
+        r->owner[i] = i;
         r->last[i] = r->last2[i] = -1;
         for (int a = 0; a < n->nargs; a++)
             dync__reinplace_read(r, &n->args[a], DYNC__MAX(i, dync__reinplace_joined(r, n)));
@@ -127,17 +129,10 @@ static void dync__reinplace_chains(dync__reinplace *r)
 }
 
 /* ---- which writes ---------------------------------------------------------------------------- */
-/* The memory that a chain of writes began with. */
-static const dync__node *dync__reinplace_owner(const dync__reinplace *r, const dync__node *n)
-{
-    while (r->place[n->index] >= 0) n = r->g->node.at[r->place[n->index]];
-    return n;
-}
-
 static bool dync__reinplace_may(const dync__reinplace *r, const dync__node *n,
                                 const dync__node *base)
 {
-    const dync__node *owner = dync__reinplace_owner(r, base);
+    const dync__node *owner = r->g->node.at[r->owner[base->index]];
     int view = r->place[base->index];
     if (r->last[base->index] != n->index) return false;   /* somebody reads the old value later */
     if (view >= 0 && r->root[view] != view) return false; /* so is what it was put back into */
@@ -181,6 +176,13 @@ static dync__node *dync__reinplace_inner(const dync__reinplace *r, const dync__n
     return in;
 }
 
+/* Node i is written where node `at` lies. */
+static void dync__reinplace_put_at(dync__reinplace *r, int i, int at)
+{
+    r->place[i] = at;
+    r->owner[i] = r->owner[at];
+}
+
 static void dync__reinplace_decide(dync__reinplace *r, bool *viewed)
 {
     const dync__graph *g = r->g;
@@ -191,10 +193,10 @@ static void dync__reinplace_decide(dync__reinplace *r, bool *viewed)
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i], *base = dync__reinplace_base(r, n);
         if (!base || !dync__reinplace_may(r, n, base)) continue;
-        r->place[i] = base->index;
+        dync__reinplace_put_at(r, i, base->index);
         dync__node *in = dync__reinplace_inner(r, n, base);
         if (!in || viewed[in->index]) continue;
-        r->place[in->index] = in->args[0].as.node->index;
+        dync__reinplace_put_at(r, in->index, in->args[0].as.node->index);
         r->written[i] = true;
         r->last[i] = DYNC__MAX(r->last[i], r->last[in->index]);
     }
@@ -208,13 +210,14 @@ DYNC__FN dync_status dync__reinplace_find(const dync__graph *g, dync__arena *are
     if (!dync__pass_on(DYNC__PASS_reinplace)) return DYNC_OK;
     r.written = written;
     r.root = dync__arena_alloc(arena, n * sizeof *r.root);
+    r.owner = dync__arena_alloc(arena, n * sizeof *r.owner);
     r.last = dync__arena_alloc(arena, n * sizeof *r.last);
     r.last2 = dync__arena_alloc(arena, n * sizeof *r.last2);
     r.results = dync__arena_alloc(arena, n * sizeof *r.results);
     r.over = dync__arena_alloc(arena, n * sizeof *r.over);
     r.ends = dync__arena_alloc(arena, n * sizeof *r.ends);
     bool *viewed = dync__arena_alloc(arena, n * sizeof *viewed);
-    if (!r.root || !r.last || !r.last2 || !r.results || !r.over || !r.ends || !viewed)
+    if (!r.root || !r.owner || !r.last || !r.last2 || !r.results || !r.over || !r.ends || !viewed)
         return DYNC_ERR_MEMORY;
     dync__reinplace_facts(&r);
     dync__reinplace_chains(&r);
