@@ -7,8 +7,7 @@ DYNC__COLD
 
 /* ---- writing in place ------------------------------------------------------------------------ */
 
-/* Views that must not be written, and why: messages as PyTorch words them. */
-DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
+DYNC__RARE DYNC__FN dync_status dync__inplace_quiet(void)
 {
     static const char no_grad[] =
         "A view was created in no_grad mode and is being modified inplace with grad mode "
@@ -17,6 +16,12 @@ DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
         "the inplace either both inside the "
         "no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
         "want the inplace to be tracked).";
+    return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
+}
+
+/* Views that must not be written, and why: messages as PyTorch words them. */
+DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
+{
     static const char multi[] =
         "a view is being modified inplace that is the output of a function that returns multiple "
         "views. Such functions do not allow the "
@@ -27,7 +32,7 @@ DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
         "break the gradient that the function "
         "gives. Clone it inside the function.";
     switch (self->grad && self->grad->base ? self->grad->view_kind : DYNC__VIEW_NONE) {
-    case DYNC__VIEW_NO_GRAD: return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
+    case DYNC__VIEW_NO_GRAD: return dync__inplace_quiet();
     case DYNC__VIEW_MULTI: return dync__fail(DYNC_ERR_AUTOGRAD, multi);
     case DYNC__VIEW_CUSTOM: return dync__fail(DYNC_ERR_AUTOGRAD, custom);
     default: return DYNC_OK;

@@ -124,6 +124,7 @@ DYNC__FN const dync__gnode *dync__gnode_set_visited(const dync__gnode *);
 DYNC__FN dync_status dync__grad_edge(dync__tensor *, dync__gedge *out);
 DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, int kind);
 /* may it be written in place, with grad mode on? */
+DYNC__FN dync_status dync__inplace_quiet(void); /* the error of a view made without grad mode */
 DYNC__FN dync_status dync__inplace_check(dync__tensor *self, bool viewed);
 DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device);
 /* The history of a tensor after node's operation wrote it: prepare makes what is needed (may fail),

@@ -143,26 +143,33 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     return status;
 }
 
+/* Does the tape take what the node gives for a view? (What is detached is itself.) */
+static bool dync__tracer_is_view(const dync__node *n)
+{
+    if (!n || n->op < 0 || n->kind == DYNC__N_PLACEHOLDER || n->args[0].kind != DYNC__A_NODE)
+        return false;
+    const dync__op_row *row = dync__op_info(n->op);
+    return row->cls == DYNC__VIEW && !(row->flags & DYNC__OP_NONDIFF);
+}
+
 /* What the tape says before anything else when the program runs eagerly: an in-place write to a
- * leaf that requires grad, or to a view of one, in grad mode. */
+ * leaf that requires grad, or to a view of one or one made without grad mode, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 {
     if (c->row->cls != DYNC__INPLACE || dync__grad_is_off() || !c->nargs ||
         c->args[0].kind != DYNC__A_TENSOR)
         return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
+    const dync__capture_gradients *gradients = dync__capture_gradients_used;
+    const dync__node *of = x->node; /* what a view made in the pending graph is a view of */
+    bool quiet = false;
+    for (; dync__tracer_is_view(of); of = of->args[0].as.node) quiet |= of->no_grad;
+    if (quiet && gradients && dync__opcall_requires_grad(c)) return gradients->quiet_write();
     if (!(x->flags & DYNC__T_REQUIRES_GRAD) || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
     const dync__tracer *t = dync__tracer_peek();
-    const dync__node *of = x->node; /* what a view made in the pending graph is a view of */
-    while (of && of->op >= 0 && of->kind != DYNC__N_PLACEHOLDER &&
-           dync__op_info(of->op)->cls == DYNC__VIEW &&
-           !(dync__op_info(of->op)->flags & DYNC__OP_NONDIFF) && /* what is detached is itself */
-           of->args[0].kind == DYNC__A_NODE)
-        of = of->args[0].as.node;
     if (x->node && (of->kind != DYNC__N_PLACEHOLDER || of->env < 0)) return DYNC_OK;
     if (!t || (!x->node && !dync__tracer_owns(t, x))) return DYNC_OK;
     dync__tensor *real = t->env.real.at[x->node ? of->env : x->node_output];
-    const dync__capture_gradients *gradients = dync__capture_gradients_used;
     return real && gradients ? gradients->write(real, x->node != NULL) : DYNC_OK;
 }
 

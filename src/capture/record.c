@@ -175,12 +175,13 @@ DYNC__FN bool dync__opcall_requires_grad(const dync__opcall *c)
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
-/* A write has given self a history: so have its base and the other views of that. */
+/* A write has given self a history: so have its base and the other views of that which were made in
+ * grad mode. */
 static const dync__node *dync__tracer_base(const dync__tensor *x)
 {
     const dync__node *n = x->node;
     while (
-        n && n->op >= 0 && !dync__node_has(n, DYNC__OP_CUTS_GRAD) &&
+        n && n->op >= 0 && !n->no_grad && !dync__node_has(n, DYNC__OP_CUTS_GRAD) &&
         (dync__op_info(n->op)->cls == DYNC__VIEW || dync__op_info(n->op)->cls == DYNC__COMPOSITE) &&
         n->args[0].kind == DYNC__A_NODE)
         n = n->args[0].as.node;
@@ -277,6 +278,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync__node *n = dync__graph_call(t->rec.graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
+    n->no_grad = dync__grad_is_off();
     n->source = dync__tracer_module(t);
     t->rec.pending++;
     DYNC__TRY(dync__tracer_outputs(t, c, n));

@@ -30,6 +30,7 @@ struct dync__node {
     bool requires_grad[DYNC__MAX_OUT];
     bool apart;    /* what it gives leaves before anything uses it: hooks stand there */
     bool has_info; /* false for scalars and lists */
+    bool no_grad;  /* capture: recorded without grad mode */
     bool backward; /* AOT: the walk backward made it */
     bool is_read;  /* AOT: forward's, and what the walk backward made reads it: so do rules */
     /* get_attr: the parameter or constant; the graph holds a reference */
