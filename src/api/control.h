@@ -52,8 +52,9 @@ DYNC_API dync_value dync_while_loop_values(dync_callee cond_fn, dync_callee body
  *
  *   step_fn   gives dync_tuple(carry, y); y may be DYNC_NONE
  *   init      a tensor or a list of tensors: the carry
- *   xs        a tensor or a list of tensors, of one length along the first dim, at least one
- *   ->        dync_tuple(last carry, ys stacked along a first dim); owned by the scope
+ *   xs        a tensor or a list of tensors, of one length along the first dim; at least one tensor
+ *   ->        dync_tuple(last carry, ys stacked along a first dim); owned by the scope. Of length
+ *             0: init, and ys without elements
  *   grad      to init, xs and closures; the carry of each place is saved, the rest computed again
  *   errors    DYNC_ERR_VALUE (the carry changes its shape or dtype), DYNC_ERR_SHAPE (lengths
  *             differ), DYNC_ERR_UNSUPPORTED, those of step_fn
@@ -120,7 +121,7 @@ DYNC_API dync_value dync_while_loop_op_values(dync_callee cond_fn, dync_callee b
  *
  *   step_fn   gives dync_tuple of as many tensors as init has, then any number
  *   init      a list of tensors: the carry
- *   xs        a list of tensors, of one length along the first dim, at least one
+ *   xs        a list of tensors, of one length along the first dim; at least one tensor
  *   more      a list of tensors: step_fn's last arguments, which stay
  *   reverse   from the last place to the first
  *   saved     of what is stacked, how many at the end are the carry before each place: 0, but in

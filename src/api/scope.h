@@ -81,8 +81,10 @@ DYNC_API dync_tensor *dync_escape(dync_tensor *t);
 
 /* dync_retain, dync_release: one reference more, or one less. A retained tensor outlives its scope
  * until it is released.
- *   t       NULL does nothing
+ *   t       NULL does nothing. What was made inside a traced function stands for a value of that
+ *           call: used after it, it is an error, retained or not. Return it instead
  *   ->      t
+ *   errors  DYNC_ERR_VALUE: released more often than retained
  *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
 DYNC_API void dync_release(dync_tensor *t);

@@ -155,7 +155,8 @@ DYNC__ONCE DYNC__FN dync_status dync__fail_kept(const dync__tensor *t)
     static const char own[] = "?";
     return dync__fail(DYNC_ERR_VALUE,
                       "expected a tensor with data, got one that was made while another call was "
-                      "traced and kept in a variable (made by %s)",
+                      "traced and kept in a variable (made by %s): return it from the compiled "
+                      "function, or make it outside of that",
                       t->op ? t->op : own);
 }
 static dync_status dync__eager_check_kept(const dync__opcall *call)

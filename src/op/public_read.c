@@ -42,7 +42,8 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
     dync__tensor *t = dync__open(h);
     if (!t) return NULL;
     if ((t->flags & DYNC__T_FAKE) || !dync__device_is(t->device, DYNC__DEV_DATA)) {
-        dync__fail_no_data();
+        bool open = dync__tls.compiling || dync__tls.recording;
+        (void)(!open && t->trace_id ? dync__fail_kept(t) : dync__fail_no_data());
         return NULL;
     }
     if (dync__device_is(t->device, DYNC__DEV_HOST)) return t;
