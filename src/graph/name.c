@@ -128,14 +128,14 @@ DYNC__FN const char *dync__graph_unique(dync__graph *g, const char *hint)
     uint64_t base_key = dync__name_key(name, base_n, DYNC__BASE_SEED), last = 0;
     if (given <= 0) number = dync__map_get(&g->names, base_key, &last) ? (int64_t)last : 0;
     const char *base = name;
-    while (dync__map_get(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), NULL) ||
-           dync__name_is_reserved(name)) {
+    uint64_t key = dync__name_key(name, strlen(name), DYNC__NAME_SEED);
+    while (dync__map_get(&g->names, key, NULL) || dync__name_is_reserved(name)) {
         number++;
         name = dync__name_numbered(&g->arena, base, base_n, number);
         if (!name) goto failed;
+        key = dync__name_key(name, strlen(name), DYNC__NAME_SEED);
     }
-    if (!dync__map_put(&g->names, dync__name_key(name, strlen(name), DYNC__NAME_SEED), 1) ||
-        !dync__map_put(&g->names, base_key, (uint64_t)number))
+    if (!dync__map_put(&g->names, key, 1) || !dync__map_put(&g->names, base_key, (uint64_t)number))
         goto failed;
     return name;
 failed:

@@ -304,8 +304,21 @@ DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, i
     return true;
 }
 
+/* Does it visit memory as a row-major tensor lies? Most do, and nothing is to be sorted then. */
+static bool dync__access_is_dense(const dync__access *acc, int n, const int64_t *extent)
+{
+    int64_t span = 1;
+    for (int d = n - 1; d >= 0; d--) {
+        if (extent[d] <= 1) continue;
+        if (acc->stride[d] != span) return false;
+        span = dync__sz_mul(span, extent[d]);
+    }
+    return true;
+}
+
 DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64_t *extent)
 {
+    if (dync__access_is_dense(acc, n, extent)) return true;
     int64_t span = 0;
     bool taken[DYNC__LOOP_MAX_DIMS] = {false};
     for (;;) { /* smallest stride first: each must step over all before it */

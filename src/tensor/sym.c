@@ -42,12 +42,26 @@ DYNC__FN void dync__symtab_free(dync__symtab *t)
     dync__free(t, sizeof *t);
 }
 
+/* The lowest bits of a float's token are the mark. */
+static int dync__symtab_slot(int64_t token)
+{
+    return (int)(((uint64_t)token ^ (uint64_t)token >> 12) & (DYNC__SZ_PLACES - 1));
+}
+
+DYNC__BUSY DYNC__FN int dync__symtab_place(const dync__symtab *t, int64_t token)
+{
+    int last = t->place[dync__symtab_slot(token)];
+    uint64_t i;
+    if (last < t->expr.n && t->expr.at[last].token == token) return last;
+    return dync__map_get(&t->index, (uint64_t)token, &i) ? (int)i : -1;
+}
+
 /* The expression behind a token, of sizes or of floats; NULL: it is none of this table. It moves
  * when another is added. */
 DYNC__BUSY DYNC__FN const dync__sz_expr *dync__symtab_find(const dync__symtab *t, int64_t token)
 {
-    uint64_t i;
-    return t && dync__map_get(&t->index, (uint64_t)token, &i) ? &t->expr.at[i] : NULL;
+    int i = t ? dync__symtab_place(t, token) : -1;
+    return i >= 0 ? &t->expr.at[i] : NULL;
 }
 
 /* e has one more part: its symbols, and visits: how many steps a walk takes, parts that are shared
@@ -79,6 +93,7 @@ DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_t
         t->failed = true;
         return -1;
     }
+    t->place[dync__symtab_slot(e.token)] = t->expr.n - 1;
     return e.token;
 }
 
@@ -264,8 +279,9 @@ static int64_t dync__sz_compute(dync__symtab *t, dync__sz_op op, int64_t a, int6
 
 DYNC__BUSY DYNC__FN dync__sz_memo *dync__sz_memo_at(dync__symtab *t, int what, int64_t a, int64_t b)
 {
-    uint64_t h = dync__hash_mix((uint64_t)a + (uint64_t)what, (uint64_t)b);
-    dync__sz_memo *m = &t->memo[h & (DYNC__SZ_MEMO - 1)];
+    /* tokens are hashes already */
+    uint64_t h = ((uint64_t)a * 3 + (uint64_t)b + (uint64_t)what) * UINT64_C(0x9e3779b97f4a7c15);
+    dync__sz_memo *m = &t->memo[h >> 40 & (DYNC__SZ_MEMO - 1)];
     if (m->what != what || m->a != a || m->b != b || (m->epoch && m->epoch != t->epoch))
         *m = (dync__sz_memo){.a = a, .b = b};
     return m;

@@ -104,12 +104,17 @@ typedef struct dync__sz_memo {
     uint32_t epoch;
     int32_t what; /* 0: nothing */
 } dync__sz_memo;
-enum { DYNC__SZ_MEMO = DYNC__SMALLER(16, 1024) /* a power of two */ };
+enum {
+    DYNC__SZ_MEMO = DYNC__SMALLER(16, 1024), /* powers of two */
+    DYNC__SZ_PLACES = DYNC__SMALLER(16, 512)
+};
 typedef struct dync__symtab {
     dync__arena arena;
     int32_t refs;
     DYNC__VEC(dync__sz_expr) expr;
     dync__map index; /* token -> place in expr */
+    /* by low bits of the token: where the last such one is; looked at before the map */
+    int32_t place[DYNC__SZ_PLACES];
     DYNC__VEC(dync__sz_symbol) symbol;
     DYNC__VEC(dync__sz_guard) guard;
     int violated; /* symbol whose promise was broken, or -1 */
@@ -157,6 +162,10 @@ DYNC__SYM_FN bool dync__symtab_within(dync__symtab *, int symbol, int64_t least,
 DYNC__SYM_FN bool dync__sz_is_unbacked(const dync__symtab *, int64_t size);
 /* u2, of symbol 5 */
 DYNC__SYM_FN int dync__sz_data_number(const dync__symtab *, int symbol);
+#if !defined(DYNC_NO_SYMBOLIC)
+/* its place in expr; -1: it is not of this table */
+DYNC__FN int dync__symtab_place(const dync__symtab *, int64_t token);
+#endif
 /* NULL: not one of this table */
 DYNC__SYM_FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_t token);
 /* The value of a token where symbol i is value[i]; values may be tokens of the table in force. *ok

@@ -46,11 +46,11 @@ static bool dync__sz_list_terms(dync__sz_list *l, const dync__sz_expr *e, dync__
 
 static int64_t dync__sz_list_at(dync__sz_list *l, int64_t size, int depth)
 {
-    uint64_t i;
     dync__sz_step s = {0};
     bool real = dync__is_sf(size);
     if (!dync__is_token(size) && !real) return size;
-    bool known = dync__map_get(&l->table->index, (uint64_t)size, &i);
+    int i = dync__symtab_place(l->table, size);
+    bool known = i >= 0;
     if (real && !known) return size; /* a number of the user's */
     if (l->failed || depth > DYNC__SZ_LIST_DEEP || !known) {
         l->failed = true;

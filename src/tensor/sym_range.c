@@ -64,9 +64,9 @@ static dync__sz_range dync__sz_range_in(dync__symtab *t, const dync__sz_expr *e)
 DYNC__FN dync__sz_range dync__sz_range_of(dync__symtab *t, int64_t size)
 {
     dync__sz_range all = {-HUGE_VAL, HUGE_VAL}, r = {dync__sz_bound(size), dync__sz_bound(size)};
-    uint64_t i;
     if (!dync__is_token(size)) return r;
-    if (!dync__map_get(&t->index, (uint64_t)size, &i)) return all;
+    int i = dync__symtab_place(t, size);
+    if (i < 0) return all;
     dync__sz_expr *e = &t->expr.at[i];
     if (e->range_at == t->epoch) return (dync__sz_range){e->low, e->high};
     r = dync__sz_range_in(t, e);

@@ -50,10 +50,8 @@ static bool dync__sz_has_found(const dync__symtab *t, const dync__sz_expr *e)
  * The result is kept until the next such finding (epoch). */
 DYNC__BUSY DYNC__FN int64_t dync__symtab_simple(dync__symtab *t, int64_t size)
 {
-    uint64_t i;
-    if (!(dync__is_token(size) || dync__is_sf(size)) ||
-        !dync__map_get(&t->index, (uint64_t)size, &i))
-        return size;
+    int i = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_place(t, size) : -1;
+    if (i < 0) return size;
     dync__sz_expr e = t->expr.at[i]; /* what is built on the way moves them */
     if (e.simple_at == t->epoch) return e.simple;
     int64_t simple = dync__sz_has_found(t, &e) ? dync__sz_simple(t, &e) : size;

@@ -16,10 +16,10 @@ typedef struct dync__sz_given {
 /* The value of a part; *ok becomes false for a token that is not of this table. */
 static int64_t dync__sz_given_of(const dync__sz_given *g, int64_t size)
 {
-    uint64_t i;
     if (!g->at) return dync__symtab_value(g->t, size, g->value, g->ok);
     if (!dync__is_token(size) && !dync__is_sf(size)) return size;
-    if (dync__map_get(&g->t->index, (uint64_t)size, &i)) return g->at[i];
+    int i = dync__symtab_place(g->t, size);
+    if (i >= 0) return g->at[i];
     return dync__is_sf(size) ? size : (*g->ok = false, -1);
 }
 
@@ -59,9 +59,8 @@ static int64_t dync__sz_value(const dync__sz_given *g, const dync__sz_expr *e)
 /* Marks what the marked ones are made of: parts stand before what is made of them. */
 static void dync__sz_need(const dync__symtab *t, int64_t size, bool *need)
 {
-    uint64_t i;
-    if ((dync__is_token(size) || dync__is_sf(size)) && dync__map_get(&t->index, (uint64_t)size, &i))
-        need[i] = true;
+    int i = dync__is_token(size) || dync__is_sf(size) ? dync__symtab_place(t, size) : -1;
+    if (i >= 0) need[i] = true;
 }
 static void dync__sz_need_parts(const dync__symtab *t, bool *need, int n)
 {
@@ -100,11 +99,10 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
                                     bool *ok)
 {
     if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
-    uint64_t i;
-    if (!t || !dync__map_get(&t->index, (uint64_t)size, &i))
-        return dync__is_sf(size) ? size : (*ok = false, -1); /* a number of the user's */
+    int i = t ? dync__symtab_place(t, size) : -1;
+    if (i < 0) return dync__is_sf(size) ? size : (*ok = false, -1); /* a number of the user's */
     const dync__sz_given g = {t, value, NULL, ok};
-    return t->expr.at[i].visits > DYNC__SZ_VISITS ? dync__sz_value_shared(t, (int64_t)i, value, ok)
+    return t->expr.at[i].visits > DYNC__SZ_VISITS ? dync__sz_value_shared(t, i, value, ok)
                                                   : dync__sz_value(&g, &t->expr.at[i]);
 }
 
