@@ -225,66 +225,6 @@ static bool dync__onnx_stays_open(dync__onnx_loaded *l, dync__symtab *t)
     return open && !t->failed;
 }
 
-/* The size of an input that has a symbol of its own shall be as large as `other` is. false: it is
- * so, or it has none. */
-static bool dync__onnx_liken(dync__onnx_loaded *l, const dync__symtab *t, int64_t size,
-                             int64_t other)
-{
-    const dync__sz_expr *e = dync__symtab_find(t, size);
-    bool uses[DYNC__PROGRAM_SYMBOLS] = {false}, changed = false;
-    int64_t like = dync__sz_hint_in(t, other);
-    if (!e || e->kind != DYNC__SZ_SYMBOL || !dync__symtab_uses(t, other, uses) || uses[e->symbol])
-        return false;
-    for (int i = 0; i < l->n_inputs && like > 1; i++)
-        for (int d = 0; d < l->input[i].ndim; d++)
-            if (l->input[i].symbol[d] == size && l->input[i].like[d] != like) {
-                l->input[i].like[d] = like;
-                changed = true;
-            }
-    return changed;
-}
-
-enum { DYNC__ONNX_SEEK = 4096 }; /* sizes that are tried */
-
-/* Two sizes that one symbol decides shall be equal: the next greater value of it with which they
- * are. false: there is none. */
-static bool dync__onnx_seek_equal(dync__onnx_loaded *l, const dync__symtab *t, int64_t a, int64_t b)
-{
-    bool uses[DYNC__PROGRAM_SYMBOLS] = {false};
-    int64_t value[DYNC__PROGRAM_SYMBOLS];
-    int n = t->symbol.n, by = -1, used = 0;
-    if (n > DYNC__PROGRAM_SYMBOLS || !dync__symtab_uses(t, a, uses) ||
-        !dync__symtab_uses(t, b, uses))
-        return false;
-    for (int i = 0; i < n; i++) {
-        value[i] = dync__sz_hint_in(t, t->symbol.at[i].token);
-        if (uses[i]) by = i, used++;
-    }
-    if (used != 1 || t->symbol.at[by].data) return false;
-    int64_t from = value[by];
-    for (value[by] = from + 1; value[by] < from + DYNC__ONNX_SEEK; value[by]++) {
-        bool ok = true;
-        int64_t x = dync__symtab_value(t, a, value, &ok), y = dync__symtab_value(t, b, value, &ok);
-        if (ok && x == y && x > 1) return dync__onnx_liken(l, t, t->symbol.at[by].token, value[by]);
-    }
-    return false;
-}
-
-/* No graph came out: sizes that were tried were found to differ, and the model may need them equal
- * (a mask's length and past + new; what a network takes apart and puts together again). The last
- * ones, for they ended it. */
-static bool dync__onnx_learn_equal(dync__onnx_loaded *l, const dync__symtab *t)
-{
-    for (int i = t->guard.n - 1; i >= 0; i--) {
-        const dync__sz_guard *g = &t->guard.at[i];
-        if (g->rel == DYNC__SZ_NE &&
-            (dync__onnx_liken(l, t, g->a, g->b) || dync__onnx_liken(l, t, g->b, g->a) ||
-             dync__onnx_seek_equal(l, t, g->a, g->b)))
-            return true;
-    }
-    return false;
-}
-
 /* With a symbol for each size that a call tells. NULL: for whatever reason there is no graph. */
 static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *name,
                                            dync__onnx_equal equal, bool *learnt)

@@ -20,21 +20,40 @@ DYNC__FN dync_status dync__oi_quick_gelu(dync__onnx_call *c)
     return dync__oi_out(c, 0, dync_mul(x, dync_sigmoid(dync_mul(x, dync__oi_float(c, "alpha")))));
 }
 
+/* Activations by name, with what their numbers are where the node has none. */
+static const struct {
+    const char *name;
+    dync_tensor *(*one)(dync_tensor *);
+    int which; /* or */
+    double alpha, other;
+} dync__oi_named_acts[] = {
+    {"Relu", dync_relu, 0, 0, 0},
+    {"Sigmoid", dync_sigmoid, 0, 0, 0},
+    {"Softplus", dync_softplus, 0, 0, 0},
+    {"Softsign", dync_softsign, 0, 0, 0},
+    {"Tanh", dync_tanh, 0, 0, 0},
+    {"Elu", NULL, DYNC__OI_ELU, 1, 0},
+    {"HardSigmoid", NULL, DYNC__OI_HARD_SIGMOID, 0.2, 0.5},
+    {"LeakyRelu", NULL, DYNC__OI_LEAKY, 0.01, 0},
+    {"Selu", NULL, DYNC__OI_SELU, 1.67326319217681884765625, 1.05070102214813232421875},
+    {"ThresholdedRelu", NULL, DYNC__OI_THRESHOLDED, 1, 0},
+};
+
 /* y under the activation that the node names, with up to two numbers of it */
 static dync_status dync__oi_named_act(dync__onnx_call *c, dync_tensor *y, int n, const double *p)
 {
     if (!y || !dync__oi_has(c, "activation") || dync__oi_is(c, "activation", ""))
         return dync__oi_out(c, 0, y);
-    if (dync__oi_is(c, "activation", "Relu")) return dync__oi_out(c, 0, dync_relu(y));
-    if (dync__oi_is(c, "activation", "Tanh")) return dync__oi_out(c, 0, dync_tanh(y));
-    if (dync__oi_is(c, "activation", "Sigmoid")) return dync__oi_out(c, 0, dync_sigmoid(y));
-    if (dync__oi_is(c, "activation", "LeakyRelu"))
-        return dync__oi_out(c, 0, dync_leaky_relu(y, n > 0 ? p[0] : 0.01));
     if (dync__oi_is(c, "activation", "Clip") && n > 1)
         return dync__oi_out(c, 0, dync_clamp(y, dync_v_float(p[0]), dync_v_float(p[1])));
-    if (dync__oi_is(c, "activation", "HardSigmoid") && n > 1)
-        return dync__oi_out(
-            c, 0, dync_clamp(dync_add(dync_mul(y, p[0]), p[1]), dync_v_float(0), dync_v_float(1)));
+    for (int i = 0; i < DYNC__COUNT_OF(dync__oi_named_acts); i++) {
+        if (!dync__oi_is(c, "activation", dync__oi_named_acts[i].name)) continue;
+        if (dync__oi_named_acts[i].one) return dync__oi_out(c, 0, dync__oi_named_acts[i].one(y));
+        double alpha = n > 0 ? p[0] : dync__oi_named_acts[i].alpha,
+               other = n > 1 ? p[1] : dync__oi_named_acts[i].other;
+        return dync__oi_out(c, 0,
+                            dync__oi_activated(dync__oi_named_acts[i].which, y, alpha, other));
+    }
     return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "the activation");
 }
 
@@ -96,9 +115,10 @@ DYNC__FN dync_status dync__oi_fused_conv(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_fused_gemm(dync__onnx_call *c)
 {
-    const double p[2] = {dync__oi_float(c, "activation_alpha"),
-                         dync__oi_float(c, "activation_beta")};
-    int n = !dync__oi_has(c, "activation_alpha") ? 0 : dync__oi_has(c, "activation_beta") ? 2 : 1;
+    const char *second = dync__oi_has(c, "activation_gamma") ? "activation_gamma"
+                                                             : "activation_beta";
+    const double p[2] = {dync__oi_float(c, "activation_alpha"), dync__oi_float(c, second)};
+    int n = !dync__oi_has(c, "activation_alpha") ? 0 : dync__oi_has(c, second) ? 2 : 1;
     DYNC__TRY(dync__oi_gemm(c));
     return dync__oi_named_act(c, c->out[0].t, n, p);
 }

@@ -201,37 +201,39 @@ DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *c)
 
 /* ---- functions of one number ----------------------------------------------------------------- */
 
-/* row->detail: which, of x:
+/* which, of x:
  *   LeakyRelu   x < 0: alpha x                      Elu     x < 0: alpha (exp x - 1)
  *   Celu        x < 0: alpha (exp(x / alpha) - 1)   Selu    gamma times (x, or alpha (exp x - 1))
  *   ThresholdedRelu  x > alpha: x, else 0           Swish   x sigmoid(alpha x)
- *   HardSigmoid      alpha x + beta within 0 .. 1   Gelu    x Phi(x), or its form with tanh */
+ *   HardSigmoid      alpha x + beta within 0 .. 1
+ * other: beta, or gamma */
+DYNC__FN dync_tensor *dync__oi_activated(int which, dync_tensor *x, double alpha, double other)
+{
+    switch (which) {
+    case DYNC__OI_LEAKY: return dync_leaky_relu(x, alpha);
+    case DYNC__OI_ELU: return dync_elu(x, alpha);
+    case DYNC__OI_CELU: return dync_celu(x, alpha);
+    case DYNC__OI_SELU:
+        return dync_mul(dync_where(dync_gt(x, 0), x, dync_mul(dync_expm1(x), alpha)), other);
+    case DYNC__OI_THRESHOLDED: return dync_where(dync_gt(x, alpha), x, 0);
+    case DYNC__OI_HARD_SIGMOID:
+        return dync_clamp(dync_add(dync_mul(x, alpha), other), dync_v_float(0), dync_v_float(1));
+    default: return alpha == 1 ? dync_silu(x) : dync_mul(x, dync_sigmoid(dync_mul(x, alpha)));
+    }
+}
+
+/* row->detail: which; Gelu is x Phi(x), or its form with tanh */
 DYNC__FN dync_status dync__oi_activation(dync__onnx_call *c)
 {
-    dync_tensor *x = dync__oi_in(c, 0), *y = NULL;
-    double alpha = dync__oi_float(c, "alpha");
-    switch (c->row->detail) {
-    case DYNC__OI_LEAKY: y = dync_leaky_relu(x, alpha); break;
-    case DYNC__OI_ELU: y = dync_elu(x, alpha); break;
-    case DYNC__OI_CELU: y = dync_celu(x, alpha); break;
-    case DYNC__OI_SELU:
-        y = dync_mul(dync_where(dync_gt(x, 0), x, dync_mul(dync_expm1(x), alpha)),
-                     dync__oi_float(c, "gamma"));
-        break;
-    case DYNC__OI_THRESHOLDED: y = dync_where(dync_gt(x, alpha), x, 0); break;
-    case DYNC__OI_HARD_SIGMOID:
-        y = dync_clamp(dync_add(dync_mul(x, alpha), dync__oi_float(c, "beta")), dync_v_float(0),
-                       dync_v_float(1));
-        break;
-    case DYNC__OI_SWISH:
-        y = alpha == 1 ? dync_silu(x) : dync_mul(x, dync_sigmoid(dync_mul(x, alpha)));
-        break;
-    case DYNC__OI_GELU:
-        y = dync__oi_is(c, "approximate", "tanh") ? dync_gelu_tanh(x) : dync_gelu(x);
-        break;
-    default: break;
-    }
-    return dync__oi_out(c, 0, y);
+    dync_tensor *x = dync__oi_in(c, 0);
+    int which = c->row->detail;
+    if (which == DYNC__OI_GELU)
+        return dync__oi_out(
+            c, 0, dync__oi_is(c, "approximate", "tanh") ? dync_gelu_tanh(x) : dync_gelu(x));
+    double other = which == DYNC__OI_SELU           ? dync__oi_float(c, "gamma")
+                   : which == DYNC__OI_HARD_SIGMOID ? dync__oi_float(c, "beta")
+                                                    : 0;
+    return dync__oi_out(c, 0, dync__oi_activated(which, x, dync__oi_float(c, "alpha"), other));
 }
 
 DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *c)

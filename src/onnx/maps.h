@@ -230,6 +230,7 @@ DYNC__FN dync_status dync__oi_where(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_clip(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_cast(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *);
+DYNC__FN dync_tensor *dync__oi_activated(int which, dync_tensor *, double alpha, double other);
 DYNC__FN dync_status dync__oi_activation(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *);
 DYNC__FN dync_status dync__oi_shrink(dync__onnx_call *);

@@ -52,6 +52,8 @@ typedef enum {
     DYNC__ONNX_EQUAL_ALL_SMALL
 } dync__onnx_equal;
 DYNC__FN bool dync__onnx_symbols(dync__onnx_loaded *, dync__symtab *, dync__onnx_equal);
+/* equal.c: false: nothing is to be learnt from a graph that did not come out */
+DYNC__FN bool dync__onnx_learn_equal(dync__onnx_loaded *, const dync__symtab *);
 
 /* n / d of integers, which are sizes or computed from sizes, in the place of a real. */
 typedef struct dync__onnx_part {

@@ -243,14 +243,27 @@ DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *t)
 
 /* ---- symbols of a model ---------------------------------------------------------------------- */
 
+/* A power of two that sizes are tried as multiples of: values of four such sizes (a volume) have to
+ * stay within what a program may compute. */
+static int64_t dync__onnx_size_unit(const dync__onnx_loaded *l)
+{
+    int most = 0;
+    for (int i = 0; i < l->n_inputs; i++) {
+        int open = 0;
+        for (int d = 0; d < l->input[i].ndim; d++) open += l->input[i].size[d] < 0;
+        most = DYNC__MAX(most, open);
+    }
+    return most > 3 ? 16 : 64;
+}
+
 /* Of symbol k while the graph is made: such as most models take (they divide by powers of two, and
  * no two of them are equal), or the same for all that are `equal`; small: for those that end at a
  * length (a table of 64 positions). */
-static int64_t dync__onnx_size_hint(int k, bool equal, bool small)
+static int64_t dync__onnx_size_hint(const dync__onnx_loaded *l, int k, bool equal, bool small)
 {
     static const int64_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
-    return equal ? small ? 6 : 192
-                 : (small ? 2 : 64) * primes[k % DYNC__COUNT_OF(primes)] * (1 + k / 11);
+    int64_t unit = small ? 2 : dync__onnx_size_unit(l);
+    return unit * (equal ? 3 : primes[k % DYNC__COUNT_OF(primes)] * (1 + k / 11));
 }
 
 /* The size that this name was given to; 0: none yet. */
@@ -310,7 +323,7 @@ static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, in
     if (!source) source = dync__arena_printf(&l->arena, "%s.size()[%d]", p->name, d);
     int64_t hint = p->hint[d]   ? p->hint[d]
                    : p->like[d] ? p->like[d]
-                                : dync__onnx_size_hint(t->symbol.n, equal, small);
+                                : dync__onnx_size_hint(l, t->symbol.n, equal, small);
     bool number = hint == 1 || (p->fixed[d] && p->hint[d]);
     p->symbol[d] = !source ? -1 : number ? hint : dync__symtab_symbol(t, hint, source, false);
     return p->symbol[d] > 0;
