@@ -70,7 +70,9 @@ def activations():
     case("BiasGelu", [f32(2, 3, 8), f32(8)], weights=[1])
     case("FastGelu", [f32(2, 3, 8)])
     case("FastGelu", [f32(2, 3, 8), f32(8)])
-    for name, more in (("Relu", {}), ("Tanh", {}), ("Sigmoid", {}), ("LeakyRelu", dict(activation_alpha=0.2)), ("HardSigmoid", dict(activation_alpha=0.3, activation_beta=0.4))):
+    for name, more in (("Relu", {}), ("Tanh", {}), ("Sigmoid", {}), ("LeakyRelu", dict(activation_alpha=0.2)), ("HardSigmoid", dict(activation_alpha=0.3, activation_beta=0.4)),
+                       ("Elu", dict(activation_alpha=0.7)), ("Selu", dict(activation_alpha=1.6, activation_gamma=1.1)), ("Softplus", {}), ("Softsign", {}),
+                       ("ThresholdedRelu", dict(activation_alpha=0.4))):
         case("FusedGemm", [f32(3, 5), f32(5, 4), f32(4)], weights=[1, 2], activation=name, **more)
     case("FusedGemm", [f32(5, 3), f32(4, 5)], transA=1, transB=1, alpha=0.5, activation="Relu")
     case("FusedMatMul", [f32(2, 3, 4), f32(2, 5, 4)], transB=1, alpha=0.3)
