@@ -152,6 +152,8 @@ typedef struct dync__gen {
     int32_t *pool_at;
     /* the list being emitted */
     int U;
+    /* a row's loop takes U vectors so often, one lot after another: this one is the turn-th */
+    int turns, turn;
     bool single, masked, in_phase;
     int cur, pos, u;
     dync__gen_val *val;                    /* instruction * UNROLL + u */

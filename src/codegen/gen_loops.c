@@ -180,63 +180,6 @@ static void dync__gen_inner_end(dync__gen *g, int32_t counts, int top)
     }
 }
 
-/* Is there a draw that takes a block for each number? */
-static bool dync__gen_draws_alone(const dync__gen *g)
-{
-    const dync__gen_list *l = &g->list[g->cur];
-    bool any = false;
-    for (int p = 0; p < l->n && !any; p++)
-        any = dync__gen_inst(g, l->at[p])->prim == DYNC__P_random && !g->pooled[l->at[p]];
-    return any;
-}
-
-/* The most used constants and row values into the registers that are left. */
-DYNC__FN void dync__gen_hoist(dync__gen *g)
-{
-    const dync__gen_list *l = &g->list[g->cur];
-    const dync__loop_plan *b = g->b;
-    DYNC__VEC(int32_t) seen = {NULL, 0, 0};
-    int32_t arg[DYNC__GEN_ARGS],
-        *count = dync__arena_alloc(b->arena, (size_t)b->k->inst.n * sizeof *count);
-    int left = g->n_regs - __builtin_popcount(g->pinned) - g->U * dync__gen_pressure(g, g->cur) -
-               (g->b->has_scan             ? 7
-                : dync__gen_draws_alone(g) ? DYNC__DRAW_REGS
-                                           : 2);
-    if (!count) {
-        g->a.failed = true;
-        return;
-    }
-    for (int p = 0; p < l->n && left > 0; p++) {
-        if (b->keep[l->at[p]] && dync__lp_list(b, l->at[p]) != g->cur) continue;
-        for (int n = dync__gen_args(g, l->at[p], arg) - 1; n >= 0; n--) {
-            int v = dync__gen_root(g, arg[n]), type = dync__gen_inst(g, v)->type;
-            bool constant = dync__gen_inst(g, v)->prim == DYNC__P_const_;
-            /* from memory */
-            bool leads = dync__gen_inst(g, l->at[p])->prim == DYNC__P_loadx &&
-                         dync__gen_is_even(g, v, 0);
-            if ((g->in_list[v] == g->cur && !constant) || type == DYNC_BOOL ||
-                (g->vertical && b->level[v] == 1) || leads)
-                continue;
-            if (count[v]++ == 0 && !dync__avec_push(b->arena, &seen, v)) g->a.failed = true;
-        }
-    }
-    for (; left > 0 && seen.n > 0 && !g->a.failed; left--) {
-        int best = 0;
-        for (int s = 1; s < seen.n; s++)
-            if (count[seen.at[s]] > count[seen.at[best]]) best = s;
-        int v = seen.at[best], r = dync__gen_src(g, v); /* read into any register, */
-        int home = dync__gen_pin(g);                    /* kept in one from the top */
-        DYNC__A(&g->a, LOAD, .v = dync__gen_vt(g, dync__gen_inst(g, v)->type), .to = home,
-                .y = dync__a_reg(r));
-        g->hoist[v] = (int8_t)home;
-        dync__gen_drop_temps(g);
-        g->free_regs &= ~g->pinned;
-        seen.at[best] = seen.at[--seen.n];
-    }
-}
-
-DYNC__FN void dync__gen_unhoist(dync__gen *g) { memset(g->hoist, 0xff, (size_t)g->b->k->inst.n); }
-
 static bool dync__gen_has_ordered(const dync__gen *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++)
@@ -244,30 +187,42 @@ static bool dync__gen_has_ordered(const dync__gen *g, int phase)
     return false;
 }
 
-/* Lanes from LANE to the limit in END (or memory): U vectors at a time, then what is left. `end`:
- * where the limit stands. */
+/* The list for each turn: U vectors, from LANE on. */
+static void dync__gen_turns(dync__gen *g)
+{
+    for (g->turn = 0; g->turn < g->turns; g->turn++) {
+        dync__gen_emit_list(g);
+        DYNC__A(&g->a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->U * g->V);
+    }
+    g->turn = 0;
+}
+
+/* Lanes from LANE to the limit in END (or memory): U vectors at a time, `turns` times in turn, then
+ * what is left. `end`: where the limit stands. */
 static void dync__gen_lanes(dync__gen *g, dync__place end)
 {
     dync__asm *a = &g->a;
-    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
-        step = g->U * g->V;
+    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a);
     DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
-    DYNC__A(a, SUB_N, .y = dync__a_reg(DYNC__G_END), .n = step);
+    DYNC__A(a, SUB_N, .y = dync__a_reg(DYNC__G_END), .n = g->U * g->V * g->turns);
     DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
             .label = tail);
     DYNC__A(a, LABEL, .label = body);
     g->masked = false;
-    dync__gen_emit_list(g);
-    DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
+    dync__gen_turns(g);
     DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
             .label = body);
     DYNC__A(a, LABEL, .label = tail);
-    DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
-    DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
-            .label = done);
     g->masked = true;
-    dync__gen_tail_masks(g);
-    dync__gen_emit_list(g);
+    for (g->turn = 0; g->turn < g->turns; g->turn++) {
+        if (g->turn) DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->U * g->V);
+        DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
+        DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
+                .label = done);
+        dync__gen_tail_masks(g);
+        dync__gen_emit_list(g);
+    }
+    g->turn = 0;
     g->masked = false;
     DYNC__A(a, LABEL, .label = done);
 }
@@ -277,16 +232,13 @@ static void dync__gen_lanes(dync__gen *g, dync__place end)
 static void dync__gen_lanes_of(dync__gen *g, int span, dync__place lanes, dync__place limit)
 {
     dync__asm *a = &g->a;
-    int step = g->U * g->V, rest = dync__a_label(a), done = dync__a_label(a);
+    int step = g->U * g->V * g->turns, rest = dync__a_label(a), done = dync__a_label(a);
     bool out = span <= DYNC__GEN_GRAIN && g->list[g->cur].n <= DYNC__GEN_WRITTEN_OUT;
     g->masked = false;
     DYNC__A(a, ADDRESS, .to = DYNC__G_END, .y = dync__a_mem(DYNC__G_LANE, span));
     DYNC__A(a, JUMP_IF, .op = out ? DYNC__IF_GT : DYNC__IF_LE, .x = DYNC__G_END, .y = lanes,
             .label = rest);
-    for (int at = 0; out && at < span; at += step) {
-        dync__gen_emit_list(g);
-        DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = step);
-    }
+    for (int at = 0; out && at < span; at += step) dync__gen_turns(g);
     if (out) {
         DYNC__A(a, JUMP, .label = done);
         DYNC__A(a, LABEL, .label = rest);
@@ -321,6 +273,8 @@ DYNC__FN void dync__gen_row_phase(dync__gen *g, int phase, int most)
     /* a scan takes eight lanes at once */
     g->U =
         DYNC__MAX(dync__gen_unroll(g, list, most), g->V == 4 && g->b->has_scan && most > 1 ? 2 : 1);
+    /* sums in registers: what one accumulator takes is told when the code is made */
+    g->turns = sums && 2 * g->U * g->V == DYNC__GEN_LANES ? 2 : 1;
     g->in_phase = true;
     g->pinned = 0;
     g->pos = 0;
@@ -360,6 +314,7 @@ DYNC__FN void dync__gen_row_phase(dync__gen *g, int phase, int most)
     dync__gen_reduce_end(g, phase, grains);
     dync__gen_unhoist(g);
     g->in_phase = false;
+    g->turns = 1;
 }
 
 /* Rows side by side: all inner loops, one index at a time. */

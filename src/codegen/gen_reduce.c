@@ -202,7 +202,7 @@ DYNC__FN void dync__gen_reduce_pin(dync__gen *g, int phase)
         bool grains = r->ordered && !g->vertical;
         r->n_acc = (uint8_t)(grains ? DYNC__GEN_LANES / g->V : g->U);
         r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 &&
-                     !(grains && g->U * g->V % DYNC__GEN_LANES);
+                     !(grains && g->turns * g->U * g->V % DYNC__GEN_LANES);
         r->acc = dync__gen_frame(g, r->n_acc * 64);
         if (dync__acc_is_arg(r)) r->where = dync__gen_frame(g, r->n_acc * 64);
         if (g->tall)
@@ -295,21 +295,21 @@ DYNC__FN void dync__gen_reduce(dync__gen *g, int i)
 {
     dync__asm *a = &g->a;
     const dync__gen_red *r = dync__acc_of(g, i);
-    int value = dync__gen_inst(g, i)->arg[0];
+    int value = dync__gen_inst(g, i)->arg[0], own = (g->turn * g->U + g->u) % r->n_acc;
     dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-    bool indexed = r->ordered && !g->vertical && !r->in_regs,
+    bool indexed = r->ordered && !g->vertical && g->turns * g->U * g->V % DYNC__GEN_LANES,
          direct = r->ordered && r->in_regs && !g->masked; /* a load is the operand */
     if (dync__acc_is_arg(r)) {
         dync__acc_take_place(g, r, value);
         return;
     }
     if (direct) {
-        dync__acc_op(g, r, g->V, r->reg[g->u % r->n_acc], dync__gen_src_rm(g, value));
+        dync__acc_op(g, r, g->V, r->reg[own], dync__gen_src_rm(g, value));
         return;
     }
     int x = dync__gen_in_k(g, r->type) ? 0 : dync__gen_src(g, value);
-    int acc = r->in_regs ? r->reg[g->u % r->n_acc] : dync__gen_temp(g), size = dync__acc_size(g, r);
-    dync__place at = dync__gen_at(r->acc + g->u % r->n_acc * size);
+    int acc = r->in_regs ? r->reg[own] : dync__gen_temp(g), size = dync__acc_size(g, r);
+    dync__place at = dync__gen_at(r->acc + own * size);
     if (indexed) { /* element j of a row belongs to lane j modulo 32 */
         DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_mem(DYNC__G_LANE, g->u * g->V));
         DYNC__A(a, AND_N, .y = dync__a_reg(DYNC__G_T0), .n = DYNC__GEN_LANES - 1);

@@ -293,6 +293,7 @@ DYNC__FN void dync__jb_width(dync__jb *j)
     }
     g->V = g->a.t->vector_bytes / (g->wide ? 8 : 4);
     g->n_regs = g->a.t->n_vectors;
+    g->turns = 1;
     dync__jb_halves(j);
     g->U = !dync__sz_lt(g->V, j->lanes)       ? 1
            : !dync__sz_lt(2 * g->V, j->lanes) ? 2
