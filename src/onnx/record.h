@@ -42,10 +42,11 @@ DYNC__FN dync__onnx_known dync__onnx_known_call(dync__opcall *, dync__tensor *co
                                                 dync_status *);
 DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *);
 /* Which sizes that calls tell are tried as one: none, the first open one of each input, all; each
- * with large sizes, then with small ones. */
+ * with large sizes, then with small ones. LONG: few rows of tens of thousands, as sound is. */
 typedef enum {
     DYNC__ONNX_EQUAL_NONE,
     DYNC__ONNX_EQUAL_NONE_SMALL,
+    DYNC__ONNX_EQUAL_NONE_LONG,
     DYNC__ONNX_EQUAL_FIRST,
     DYNC__ONNX_EQUAL_FIRST_SMALL,
     DYNC__ONNX_EQUAL_ALL,

@@ -243,26 +243,38 @@ DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *t)
 
 /* ---- symbols of a model ---------------------------------------------------------------------- */
 
-/* A power of two that sizes are tried as multiples of: values of four such sizes (a volume) have to
- * stay within what a program may compute. */
-static int64_t dync__onnx_size_unit(const dync__onnx_loaded *l)
+/* How many sizes of an input calls tell. */
+static int dync__onnx_open_sizes(const dync__onnx_port *p)
 {
+    int open = 0;
+    for (int d = 0; d < p->ndim; d++) open += p->size[d] < 0;
+    return open;
+}
+
+/* A power of two that sizes of an input are tried as multiples of; first: the first of several open
+ * ones. Values of four such sizes (a volume), and squares of lengths, have to stay within what a
+ * program may compute: of numbers alone, no words, there are tens of thousands. */
+static int64_t dync__onnx_size_unit(const dync__onnx_loaded *l, const dync__onnx_port *p,
+                                    dync__onnx_equal way, bool first)
+{
+    bool words = p->dtype < 0 || dync__dtype_info(p->dtype)->kind != 'f';
     int most = 0;
-    for (int i = 0; i < l->n_inputs; i++) {
-        int open = 0;
-        for (int d = 0; d < l->input[i].ndim; d++) open += l->input[i].size[d] < 0;
-        most = DYNC__MAX(most, open);
+    for (int i = 0; i < l->n_inputs; i++)
+        most = DYNC__MAX(most, dync__onnx_open_sizes(&l->input[i]));
+    switch (way) {
+    case DYNC__ONNX_EQUAL_NONE_SMALL:
+    case DYNC__ONNX_EQUAL_FIRST_SMALL:
+    case DYNC__ONNX_EQUAL_ALL_SMALL: return 2;
+    case DYNC__ONNX_EQUAL_NONE_LONG: return first ? 2 : words ? 64 : 8192;
+    default: return most > 3 ? 16 : 64;
     }
-    return most > 3 ? 16 : 64;
 }
 
 /* Of symbol k while the graph is made: such as most models take (they divide by powers of two, and
- * no two of them are equal), or the same for all that are `equal`; small: for those that end at a
- * length (a table of 64 positions). */
-static int64_t dync__onnx_size_hint(const dync__onnx_loaded *l, int k, bool equal, bool small)
+ * no two of them are equal), or the same for all that are `equal`. */
+static int64_t dync__onnx_size_hint(int64_t unit, int k, bool equal)
 {
     static const int64_t primes[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
-    int64_t unit = small ? 2 : dync__onnx_size_unit(l);
     return unit * (equal ? 3 : primes[k % DYNC__COUNT_OF(primes)] * (1 + k / 11));
 }
 
@@ -317,13 +329,14 @@ static bool dync__onnx_size_new(dync__onnx_loaded *l, dync__symtab *t, int i, in
     const char *source = p->param[d];
     bool first = true;
     for (int k = 0; k < d; k++) first = first && p->size[k] >= 0;
-    bool small = which % 2 != 0, all = which >= DYNC__ONNX_EQUAL_ALL;
+    bool all = which >= DYNC__ONNX_EQUAL_ALL;
     bool equal = all || (which >= DYNC__ONNX_EQUAL_FIRST && first);
     if (t->symbol.n >= DYNC__PROGRAM_SYMBOLS) return false;
     if (!source) source = dync__arena_printf(&l->arena, "%s.size()[%d]", p->name, d);
+    int64_t unit = dync__onnx_size_unit(l, p, which, first && dync__onnx_open_sizes(p) > 1);
     int64_t hint = p->hint[d]   ? p->hint[d]
                    : p->like[d] ? p->like[d]
-                                : dync__onnx_size_hint(l, t->symbol.n, equal, small);
+                                : dync__onnx_size_hint(unit, t->symbol.n, equal);
     bool number = hint == 1 || (p->fixed[d] && p->hint[d]);
     p->symbol[d] = !source ? -1 : number ? hint : dync__symtab_symbol(t, hint, source, false);
     return p->symbol[d] > 0;

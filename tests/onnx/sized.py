@@ -404,6 +404,12 @@ MODELS = {
                               n("Range", ["b", "low", "by3"], ["q"])], X, ["r", "q"], {"k": one(0), "back": one(-1), "low": one(1), "by3": one(-3)}, {"least": 1}),
     "empty_slice": ([n("Transpose", ["x"], ["t"], perm=[1, 0, 2]), n("Slice", ["t", "en", "en", "ax"], ["none"]), n("Relu", ["t"], ["r"]),
                      n("Concat", ["r", "none"], ["y"], axis=2), n("Concat", ["none", "none"], ["z"], axis=2)], X, ["y", "z"], {"en": i(6), "ax": i(2)}),
+    "range_of_found_floats": ([n("NonZero", ["x"], ["z"]), n("Shape", ["z"], ["s"]), n("Gather", ["s", "k"], ["b"]), n("Cast", ["b"], ["f"], to=T.FLOAT),
+                               n("Range", ["o0", "f", "o1"], ["r"]), n("Cast", ["z"], ["zf"], to=T.FLOAT), n("Add", ["zf", "r"], ["y"])], X, ["y"],
+                              {"k": one(1), "o0": np.float32(0), "o1": np.float32(1)}, {"least": 1}),
+    "sound": ([n("Conv", ["x", "w"], ["a"], strides=[10]), n("Relu", ["a"], ["r"]), n("Conv", ["r", "w2"], ["c"], strides=[200]), n("GlobalAveragePool", ["c"], ["y"])],
+              {"x": [1, 1, "t"]}, ["y"], {"w": np.full((4, 1, 30), 0.1, np.float32), "w2": np.full((3, 4, 100), 0.02, np.float32)},
+              {"least": 6000, "most": 6300}),
 }
 
 
