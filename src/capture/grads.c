@@ -24,10 +24,32 @@ static bool dync__trace_backward(dync_value outputs, dync_value grads, dync_grad
     return true;
 }
 
+/* The leaf from outside whose gradient an optimizer reads or clears, in a call of an open entry
+ * behind its first break: there the C function runs in every call, so that it is read and cleared
+ * as if no trace were open, and what it then does with the gradient is compared. NULL: the trace
+ * does it, as what it has noted of gradients is done at the next cut, and lint knows them by it. */
+static dync__tensor *dync__trace_grad_real(const dync_tensor *h)
+{
+    const dync__tracer *t = dync__tracing_or_replay();
+    dync__tensor *x = dync__open(h);
+    if (!x || !t || t->on_tree || !DYNC__ATOMIC_LOAD(&t->entry->open) || t->entry->lint ||
+        t->stopped || t->tape.on || t->fn->opt.fullgraph || t->effects.grads.n)
+        return NULL;
+    if (x->flags & DYNC__T_FAKE) {
+        int env = dync__tracer_owns(t, x) ? dync__effect_env(t, x) : -1;
+        x = env < 0 ? NULL : t->env.real.at[env];
+    }
+    return x && dync__tensor_is_leaf(x) ? x : NULL;
+}
+
 static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **result)
 {
+    dync__tensor *grad = NULL, *real_leaf = captured ? dync__trace_grad_real(h) : NULL;
+    if (real_leaf) {
+        *result = dync__handle(dync__tensor_grad(real_leaf));
+        return true;
+    }
     dync__tracer *t = captured ? dync__tracing() : dync__tracing_or_replay();
-    dync__tensor *grad = NULL;
     if (!t) return false;
     *result = NULL;
     if (captured || t->fn->opt.fullgraph) {
@@ -50,6 +72,8 @@ static bool dync__trace_grad(const dync_tensor *h, bool captured, dync_tensor **
 
 static bool dync__trace_set_grad(dync_tensor *h, dync_tensor *grad)
 {
+    dync__tensor *real = grad ? NULL : dync__trace_grad_real(h);
+    if (real) return dync__tensor_set_grad(real, NULL) == DYNC_OK;
     dync__tracer *t = dync__tracing();
     if (!t) return false;
     dync__tensor *x = dync__trace_fake(t, h), *g = x && grad ? dync__trace_fake(t, grad) : NULL;
@@ -157,6 +181,8 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
         *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
         return true;
     }
+    /* what is before this break is compiled now */
+    if (opt.create_graph) DYNC__ATOMIC_STORE(&t->fn->twice, true);
     if (!dync__expose_all(inputs) || dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK)
         return true;
     dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),

@@ -1,6 +1,7 @@
 /* Gradients that are errors, as a saved value was written: only those are. The others, through the
  * same value or beside it, are as plain. */
 #include "counter.h"
+#include "tol.h"
 
 typedef dync_tensor *function(dync_tensor *, dync_tensor *, dync_tensor *);
 
@@ -121,4 +122,34 @@ TEST(no_rule_beside)
         dync_compiled_free(c);
     }
 }
+/* A penalty on gradients in a function that is cut there: double backward works through what is
+ * compiled before the cut, without being asked for. */
+static dync_tensor *penalty(dync_tensor *x, dync_tensor *w)
+{
+    dync_tensor *y = dync_sum(dync_tanh(dync_matmul(x, w)), DYNC_ALL, false);
+    dync_value g =
+        dync_gradients(DYNC_V(y), DYNC_V(x), DYNC_NONE, (dync_grad_options){.create_graph = true});
+    dync_tensor *norm = dync_norm(dync_as_tensor(dync_at(g, 0)), 2, dync_shape(1), false);
+    return dync_add(dync_mean(dync_square(dync_sub(norm, 1)), DYNC_ALL, false), dync_mul(y, 0.1));
+}
+TEST(a_penalty_that_is_cut)
+{
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    for (int b = 0; b < 3; b++) {
+        dync_compiled *f = dync_compile(penalty, .backend = on[b]);
+        for (int call = 0; call < 3; call++) {
+            dync_tensor *grad[2];
+            for (int k = 0; k < 2; k++) {
+                dync_manual_seed((uint64_t)call);
+                dync_tensor *x = dync_randn(dync_shape(5, 4), .requires_grad = true),
+                            *w = dync_randn(dync_shape(4, 3), .requires_grad = true);
+                EXPECT_OK(dync_backward(k ? dync_call(f, x, w) : penalty(x, w)));
+                grad[k] = dync_grad(w);
+            }
+            EXPECT(dync_allclose(grad[0], grad[1], TOL_F32_SUM, TOL_F32_SUM));
+        }
+        dync_compiled_free(f);
+    }
+}
+
 TEST_MAIN
