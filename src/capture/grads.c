@@ -32,9 +32,7 @@ static dync__tensor *dync__trace_grad_real(const dync_tensor *h)
 {
     const dync__tracer *t = dync__tracing_or_replay();
     dync__tensor *x = dync__open(h);
-    if (!x || !t || t->on_tree || !DYNC__ATOMIC_LOAD(&t->entry->open) || t->entry->lint ||
-        t->stopped || t->tape.on || t->fn->opt.fullgraph || t->effects.grads.n)
-        return NULL;
+    if (!x || !t || !dync__trace_runs_each(t) || t->effects.grads.n) return NULL;
     if (x->flags & DYNC__T_FAKE) {
         int env = dync__tracer_owns(t, x) ? dync__effect_env(t, x) : -1;
         x = env < 0 ? NULL : t->env.real.at[env];
@@ -211,8 +209,31 @@ static bool dync__trace_retain_grad(dync_tensor *h, dync_status *status)
 }
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
+/* As the tensor is now, where the C function asks in every call. */
+static bool dync__trace_is_leaf_now(const dync_tensor *h, bool *leaf)
+{
+    const dync__tracer *t = dync__tracing_or_replay();
+    const dync__tensor *x = dync__open(h), *real = NULL;
+    if (!x || !t || !dync__trace_runs_each(t)) return false;
+    if (!(x->flags & DYNC__T_FAKE)) {
+        int i = 0;
+        while (i < t->env.real.n && t->env.real.at[i] != x) i++;
+        real = x;
+        if (i < t->env.real.n) x = t->env.fake.at[i];
+    } else if (dync__tracer_owns(t, x)) {
+        int env = dync__effect_env(t, x);
+        real = env < 0 ? NULL : t->env.real.at[env];
+    } else {
+        return false;
+    }
+    *leaf = !(x->flags & DYNC__T_REQUIRES_GRAD) ||
+            (real && dync__tensor_is_leaf(real) && !(x->flags & DYNC__T_WRITTEN));
+    return true;
+}
+
 static bool dync__trace_is_leaf(const dync_tensor *h, bool *leaf)
 {
+    if (dync__trace_is_leaf_now(h, leaf)) return true;
     dync__tracer *t = dync__tracing();
     dync__tensor *x = t ? dync__trace_fake(t, h) : NULL;
     if (!x || t->tape.on) return false;

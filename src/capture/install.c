@@ -41,8 +41,9 @@ static void dync__capture_mode_switched(dync__module *m, bool training)
     for (dync__module *above = m->parent; above; above = above->parent)
         dync__capture_module_touched(above);
     dync__capture_below_touched(m);
-    dync__tracer *t = dync__tracing();
-    if (!t || t->stopped) return;
+    dync__tracer *t = dync__tracing_or_replay();
+    if (!t || t->stopped || dync__trace_runs_each(t)) return;
+    t = dync__tracing();
     dync__effect e = {
         .kind = DYNC__DO_MODE, .env = -1, .on = training, .user = dync__module_handle(m)};
     if (!e.user || dync__effect_add(t, false, e, NULL) != DYNC_OK)

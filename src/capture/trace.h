@@ -74,6 +74,13 @@ DYNC__INLINE const dync__script_doors *dync__script_table(void)
 {
     return DYNC__ATOMIC_LOAD(&dync__scripts);
 }
+/* Is this a call of an open entry, behind its first break? There the C function runs in every call
+ * (lint compares the first two): what it does besides operators need not be kept. */
+DYNC__INLINE bool dync__trace_runs_each(const dync__tracer *t)
+{
+    return !t->on_tree && DYNC__ATOMIC_LOAD(&t->entry->open) && !t->entry->lint && !t->stopped &&
+           !t->tape.on && !t->fn->opt.fullgraph;
+}
 DYNC__INLINE void dync__script_stop(dync__tracer *t) { t->noting = false; }
 DYNC__INLINE bool dync__script_takes(dync__tracer *t, dync__tensor *fake)
 {

@@ -61,8 +61,23 @@ static dync_tensor *replaced(dync_tensor *x, dync_tensor *y)
     return dync_detach(loss);
 }
 
+/* The mode is switched, a gradient is asked for, leaves are told from values. */
+static dync_tensor *asked(dync_tensor *x, dync_tensor *y)
+{
+    dync_module_train(net, call % 2 == 0);
+    dync_tensor *loss = loss_of(x, y), *weight = dync_module_param(net, "0.weight");
+    dync_value g = dync_gradients(DYNC_V(loss), DYNC_V(weight), DYNC_NONE,
+                                  (dync_grad_options){.retain_graph = true});
+    dync_tensor *size = dync_norm(dync_as_tensor(dync_at(g, 0)), 2, DYNC_ALL, false);
+    if (dync_is_leaf(weight)) loss = dync_div(loss, dync_add(size, 0.5));
+    if (!dync_is_leaf(loss)) dync_backward(loss);
+    dync_optim_step(optim);
+    dync_optim_zero_grad(optim);
+    return dync_detach(loss);
+}
+
 typedef dync_tensor *(*step)(dync_tensor *, dync_tensor *);
-static const step steps[] = {cleared_last, cleared_first, accumulated, replaced};
+static const step steps[] = {cleared_last, cleared_first, accumulated, replaced, asked};
 
 static double run(int s, const char *backend, double *note, bool *followed)
 {
@@ -106,7 +121,7 @@ static double run(int s, const char *backend, double *note, bool *followed)
 TEST(steps_cut_at_backward)
 {
     static const char *const backends[] = {"eager", "aot_eager", "inductor"};
-    for (int s = 0; s < 4; s++) {
+    for (int s = 0; s < 5; s++) {
         double want[CALLS], got[CALLS];
         bool followed;
         double sum = run(s, NULL, want, &followed);
