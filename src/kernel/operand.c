@@ -176,7 +176,7 @@ DYNC__FN dync_status dync__dense_end(const dync__kcall *c, int n, int ins, void 
 DYNC__FN bool dync__piece_begin(dync__piece *p, const char *name, int n_outer, int64_t rows,
                                 int64_t lanes)
 {
-    const int64_t extent[2] = {rows, lanes};
+    const dync__size extent[2] = {(dync__size)rows, (dync__size)lanes};
     memset(p, 0, sizeof *p);
     p->b.k = dync__kernel_new(&p->arena, name, n_outer, 2, extent);
     p->b.section = 1;

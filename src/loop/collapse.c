@@ -214,7 +214,7 @@ static void dync__collapse_remove(dync__kernel *k, int d)
 {
     for (int e = d; e + 1 < k->n_dims; e++) k->extent[e] = k->extent[e + 1];
     for (int i = 0; i < k->access.n; i++) {
-        int64_t *stride = k->access.at[i].stride;
+        dync__size *stride = k->access.at[i].stride;
         for (int e = d; e + 1 < k->n_dims; e++) stride[e] = stride[e + 1];
         stride[k->n_dims - 1] = 0;
     }

@@ -14,14 +14,14 @@ enum { DYNC__FUSE_BUFS = 16, DYNC__FUSE_MAPS = 4, DYNC__FUSE_SECTIONS = 102 };
 /* The host's loops, split: loop h counts in steps of mul[h] of the kernel's loop from[h]. */
 typedef struct dync__nest {
     int n_outer, n;
-    int64_t extent[DYNC__LOOP_MAX_DIMS], mul[DYNC__LOOP_MAX_DIMS];
+    dync__size extent[DYNC__LOOP_MAX_DIMS], mul[DYNC__LOOP_MAX_DIMS];
     int8_t from[DYNC__LOOP_MAX_DIMS];
 } dync__nest;
 /* guest loop g = offset[g] + sum over host loops h of coef[g][h] * h */
 typedef struct dync__index_map {
     int n;
     bool solved[DYNC__LOOP_MAX_DIMS];
-    int64_t extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
+    dync__size extent[DYNC__LOOP_MAX_DIMS], offset[DYNC__LOOP_MAX_DIMS],
         coef[DYNC__LOOP_MAX_DIMS][DYNC__LOOP_MAX_DIMS];
 } dync__index_map;
 /* Machine code gets so many words for the accesses of a kernel: two for each and one for each loop
@@ -52,11 +52,11 @@ typedef enum { DYNC__ORDER_SAME, DYNC__ORDER_FORWARD, DYNC__ORDER_ANY } dync__fu
 DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1, int h0, int h1,
                                dync__fuse_order_kind order);
 DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n,
-                                 const int64_t *extent);
-DYNC__FN bool dync__access_injective(const dync__access *, int n, const int64_t *extent);
+                                 const dync__size *extent);
+DYNC__FN bool dync__access_injective(const dync__access *, int n, const dync__size *extent);
 /* False only where no element is reached by both. */
-DYNC__FN bool dync__access_overlap(const dync__access *, int n, const int64_t *extent,
-                                   const dync__access *, int n2, const int64_t *extent2);
+DYNC__FN bool dync__access_overlap(const dync__access *, int n, const dync__size *extent,
+                                   const dync__access *, int n2, const dync__size *extent2);
 
 /* ---- fuse_traits.c --------------------------------------------------------------------------- */
 /* What a kernel is to fusion. Pointwise: no rows, no reductions. Tangled: its result depends on the
@@ -67,8 +67,8 @@ typedef struct dync__fuse_traits {
 DYNC__FN bool dync__fuse_is_pointwise(const dync__kernel *);
 DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
 /* all indices of loops [from, to); of the whole kernel */
-DYNC__FN int64_t dync__fuse_size(const int64_t *extent, int from, int to);
-DYNC__FN int64_t dync__fuse_domain(const dync__kernel *);
+DYNC__FN dync__size dync__fuse_size(const dync__size *extent, int from, int to);
+DYNC__FN dync__size dync__fuse_domain(const dync__kernel *);
 DYNC__FN bool dync__fuse_is_store(int prim);
 DYNC__FN bool dync__fuse_is_indexed(int prim);
 DYNC__FN bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b);

@@ -67,7 +67,7 @@ DYNC__FN dync__access dync__map_access(const dync__index_map *m, int n_host,
 }
 
 /* Loop h becomes h (blocks) and h + 1 (inside a block); row[h] is multiplied for the blocks. */
-static void dync__frame_split_row(int64_t *row, int n, int h, int64_t block)
+static void dync__frame_split_row(dync__size *row, int n, int h, dync__size block)
 {
     memmove(&row[h + 1], &row[h], (size_t)(n - h) * sizeof row[0]);
     row[h] = dync__sz_mul(row[h], block);
@@ -75,7 +75,7 @@ static void dync__frame_split_row(int64_t *row, int n, int h, int64_t block)
 
 /* Splits loop h of the nest in `block`s, in every map of the frame and in the access being solved.
  * False: too many loops. block must divide the extent. */
-static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, int64_t block)
+static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, dync__size block)
 {
     dync__nest *nest = &f->nest;
     int n = nest->n;
@@ -94,14 +94,14 @@ static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, in
 }
 
 /* From the first index of a loop to its last. */
-static int64_t dync__access_reach(int64_t stride, int64_t extent)
+static dync__size dync__access_reach(dync__size stride, dync__size extent)
 {
     return dync__sz_mul(stride, dync__sz_sub(extent, 1));
 }
 
 /* Does a loop of stride a come before one of stride b, the smallest first? Of two that are equal by
  * chance that which has one step now comes first: the other's stride has its length as a factor. */
-static bool dync__loop_before(int64_t a, int64_t extent, int64_t b)
+static bool dync__loop_before(dync__size a, dync__size extent, dync__size b)
 {
     if (dync__sz_lt(a, b)) return true;
     return dync__is_token(extent) && dync__sz_hint(extent) == 1 && !dync__sz_lt(b, a);
@@ -111,7 +111,7 @@ static bool dync__loop_before(int64_t a, int64_t extent, int64_t b)
 static int dync__map_places(const dync__index_map *m, const dync__access *acc, int *place)
 {
     int n = 0;
-    int64_t span = 0;
+    dync__size span = 0;
     for (int g = 0; g < m->n; g++) {
         if (m->extent[g] <= 1 || dync__sz_eq(acc->stride[g], 0)) continue;
         int i = n++;
@@ -128,14 +128,14 @@ static int dync__map_places(const dync__index_map *m, const dync__access *acc, i
 }
 
 /* value as digits, greatest place first; digit[] is per place. */
-static bool dync__map_digits(const dync__access *acc, const int *place, int n, int64_t value,
-                             int64_t *digit)
+static bool dync__map_digits(const dync__access *acc, const int *place, int n, dync__size value,
+                             dync__size *digit)
 {
     bool negative = dync__sz_lt(value, 0);
-    int64_t rest = negative ? dync__sz_sub(0, value) : value;
+    dync__size rest = negative ? dync__sz_sub(0, value) : value;
     for (int i = n - 1; i >= 0; i--) {
-        int64_t stride = acc->stride[place[i]],
-                d = dync__sz_lt(rest, stride) ? 0 : dync__sz_div(rest, stride);
+        dync__size stride = acc->stride[place[i]],
+                   d = dync__sz_lt(rest, stride) ? 0 : dync__sz_div(rest, stride);
         rest = dync__sz_sub(rest, dync__sz_mul(d, stride));
         digit[i] = negative ? dync__sz_sub(0, d) : d;
     }
@@ -148,7 +148,7 @@ static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *ho
                             const dync__access *guest, const int *place, int n)
 {
     dync__index_map *m = &f->map[map];
-    int64_t digit[DYNC__LOOP_MAX_DIMS];
+    dync__size digit[DYNC__LOOP_MAX_DIMS];
     if (!dync__map_digits(guest, place, n, dync__sz_sub(host->offset, guest->offset), digit))
         return false;
     for (int i = 0; i < n; i++) m->offset[place[i]] = digit[i];
@@ -163,9 +163,9 @@ static bool dync__map_write(dync__fuse_frame *f, int map, const dync__access *ho
 /* -1: below its range, 1: above it, 0: inside */
 static int dync__map_range(const dync__fuse_frame *f, const dync__index_map *m, int g)
 {
-    int64_t low = m->offset[g], high = low;
+    dync__size low = m->offset[g], high = low;
     for (int h = 0; h < f->nest.n; h++) {
-        int64_t reach = dync__access_reach(m->coef[g][h], f->nest.extent[h]);
+        dync__size reach = dync__access_reach(m->coef[g][h], f->nest.extent[h]);
         if (dync__sz_lt(reach, 0))
             low = dync__sz_add(low, reach);
         else
@@ -174,7 +174,7 @@ static int dync__map_range(const dync__fuse_frame *f, const dync__index_map *m, 
     return dync__sz_lt(low, 0) ? -1 : !dync__sz_lt(high, m->extent[g]) ? 1 : 0;
 }
 
-static bool dync__map_divides(int64_t by, int64_t size)
+static bool dync__map_divides(dync__size by, dync__size size)
 {
     return dync__sz_eq(dync__sz_mod(size, by), 0);
 }
@@ -185,11 +185,11 @@ static bool dync__map_split(dync__fuse_frame *f, int map, dync__access *host,
 {
     if (i + 1 >= n || !dync__map_divides(guest->stride[place[i]], guest->stride[place[i + 1]]))
         return false;
-    int64_t radix = dync__sz_div(guest->stride[place[i + 1]], guest->stride[place[i]]);
+    dync__size radix = dync__sz_div(guest->stride[place[i + 1]], guest->stride[place[i]]);
     for (int h = 0; h < f->nest.n; h++) {
-        int64_t c = f->map[map].coef[place[i]][h], extent = f->nest.extent[h];
+        dync__size c = f->map[map].coef[place[i]][h], extent = f->nest.extent[h];
         if (!dync__sz_lt(0, c) || !dync__map_divides(c, radix)) continue;
-        int64_t block = dync__sz_div(radix, c);
+        dync__size block = dync__sz_div(radix, c);
         if (dync__sz_lt(1, block) && dync__sz_lt(block, extent) && dync__map_divides(block, extent))
             return dync__frame_split(f, host, h, block);
     }
@@ -232,7 +232,7 @@ DYNC__FN bool dync__map_complete(dync__fuse_frame *f, int map)
 {
     dync__index_map *m = &f->map[map];
     dync__access host, guest;
-    int64_t size = 1, room = 1;
+    dync__size size = 1, room = 1;
     memset(&host, 0, sizeof host);
     memset(&guest, 0, sizeof guest);
     for (int g = m->n - 1; g >= 0; g--) {
@@ -256,7 +256,7 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
 {
     const dync__index_map *m = &f->map[map];
     const dync__nest *nest = &f->nest;
-    int64_t linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
+    dync__size linear[DYNC__LOOP_MAX_DIMS] = {0}, size = 1, offset = 0, next = 1;
     for (int g = g1 - 1; g >= g0; g--) {
         offset = dync__sz_add(offset, dync__sz_mul(m->offset[g], size));
         for (int h = 0; h < nest->n; h++)
@@ -296,7 +296,7 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *f, int map, int g0, int g
 /* ---- accesses -------------------------------------------------------------------------------- */
 
 DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, int n,
-                                 const int64_t *extent)
+                                 const dync__size *extent)
 {
     if (!dync__sz_eq(a->offset, b->offset)) return false;
     for (int d = 0; d < n; d++)
@@ -305,9 +305,9 @@ DYNC__FN bool dync__access_equal(const dync__access *a, const dync__access *b, i
 }
 
 /* Does it visit memory as a row-major tensor lies? Most do, and nothing is to be sorted then. */
-static bool dync__access_is_dense(const dync__access *acc, int n, const int64_t *extent)
+static bool dync__access_is_dense(const dync__access *acc, int n, const dync__size *extent)
 {
-    int64_t span = 1;
+    dync__size span = 1;
     for (int d = n - 1; d >= 0; d--) {
         if (extent[d] <= 1) continue;
         if (acc->stride[d] != span) return false;
@@ -316,10 +316,10 @@ static bool dync__access_is_dense(const dync__access *acc, int n, const int64_t 
     return true;
 }
 
-DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64_t *extent)
+DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const dync__size *extent)
 {
     if (dync__access_is_dense(acc, n, extent)) return true;
-    int64_t span = 0;
+    dync__size span = 0;
     bool taken[DYNC__LOOP_MAX_DIMS] = {false};
     for (;;) { /* smallest stride first: each must step over all before it */
         int best = -1;
@@ -330,7 +330,7 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
                 best = d;
         }
         if (best < 0) return true;
-        int64_t stride = dync__sz_abs(acc->stride[best]);
+        dync__size stride = dync__sz_abs(acc->stride[best]);
         if (!dync__sz_lt(span, stride)) return false;
         span = dync__sz_add(span, dync__access_reach(stride, extent[best]));
         taken[best] = true;
@@ -338,30 +338,30 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const int64
 }
 
 typedef struct dync__access_span {
-    int64_t low, high; /* the lowest and highest element */
+    dync__size low, high; /* the lowest and highest element */
     /* plain: the gcd of all strides that are numbers; all: of a number that divides each, whatever
      * the symbols are */
-    int64_t plain, all;
+    dync__size plain, all;
     bool sized; /* a stride is symbolic */
 } dync__access_span;
 
-static int64_t dync__access_gcd(int64_t a, int64_t b)
+static dync__size dync__access_gcd(dync__size a, dync__size b)
 {
-    for (int64_t t; b != 0; b = t) {
+    for (dync__size t; b != 0; b = t) {
         t = a % b;
         a = b;
     }
     return a;
 }
 
-static void dync__access_span_of(const dync__access *acc, int n, const int64_t *extent,
+static void dync__access_span_of(const dync__access *acc, int n, const dync__size *extent,
                                  dync__access_span *s)
 {
     s->low = s->high = acc->offset;
     for (int d = 0; d < n; d++) {
         if (extent[d] <= 1) continue;
-        int64_t stride = acc->stride[d], reach = dync__access_reach(stride, extent[d]),
-                *end = dync__sz_lt(reach, 0) ? &s->low : &s->high;
+        dync__size stride = acc->stride[d], reach = dync__access_reach(stride, extent[d]),
+                   *end = dync__sz_lt(reach, 0) ? &s->low : &s->high;
         *end = dync__sz_add(*end, reach);
         if (dync__is_token(stride))
             s->sized = true;
@@ -374,8 +374,8 @@ static void dync__access_span_of(const dync__access *acc, int n, const int64_t *
 /* May the two meet? By their ranges, and by the gcd of all strides (the GCD test of dependence
  * analysis): true where it is not known. Where some sizes would tell more, the table in force
  * notes it. */
-DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *extent,
-                                   const dync__access *b, int n2, const int64_t *extent2)
+DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const dync__size *extent,
+                                   const dync__access *b, int n2, const dync__size *extent2)
 {
     dync__access_span s = {0}, s2;
     if (a->offset == b->offset) return true;
@@ -383,7 +383,7 @@ DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const int64_t *
     s2 = s;
     dync__access_span_of(b, n2, extent2, &s2);
     if (dync__sz_lt(s.high, s2.low) || dync__sz_lt(s2.high, s.low)) return false;
-    int64_t apart = dync__sz_sub(a->offset, b->offset);
+    dync__size apart = dync__sz_sub(a->offset, b->offset);
     if (s2.all != 0 && !dync__is_token(apart) && apart % s2.all != 0) return false;
     if (s2.plain != 1 && (s2.sized || dync__is_token(apart)) && dync__tls.syms)
         DYNC__ATOMIC_STORE(&dync__tls.syms->cautious, true);

@@ -14,14 +14,14 @@ DYNC__FN bool dync__fuse_is_indexed(int prim)
     return prim == DYNC__P_loadx || prim == DYNC__P_storex;
 }
 
-DYNC__FN int64_t dync__fuse_size(const int64_t *extent, int from, int to)
+DYNC__FN dync__size dync__fuse_size(const dync__size *extent, int from, int to)
 {
-    int64_t n = 1;
+    dync__size n = 1;
     for (int d = from; d < to; d++) n = dync__sz_mul(n, extent[d]);
     return n;
 }
 
-DYNC__FN int64_t dync__fuse_domain(const dync__kernel *k)
+DYNC__FN dync__size dync__fuse_domain(const dync__kernel *k)
 {
     return dync__fuse_size(k->extent, 0, k->n_dims);
 }

@@ -86,7 +86,7 @@ DYNC__FN int dync__reduce_type(int kind, int operand_type)
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 DYNC__FN dync__kernel *dync__kernel_new(dync__arena *arena, const char *name, int n_outer,
-                                        int n_dims, const int64_t *extent)
+                                        int n_dims, const dync__size *extent)
 {
     if (n_outer < 0 || n_dims < n_outer || n_dims > DYNC__LOOP_MAX_DIMS) {
         dync__fail(DYNC_ERR_INTERNAL,
@@ -151,10 +151,16 @@ DYNC__FN int dync__kernel_rows(dync__kernel *k, int64_t offset, const int64_t *s
 {
     dync__access acc;
     memset(&acc, 0, sizeof acc);
-    acc.offset = offset;
-    acc.rows = rows;
-    acc.row_stride = row_stride;
-    for (int d = 0; d < k->n_dims; d++) acc.stride[d] = stride ? stride[d] : 0;
+    acc.offset = (dync__size)offset;
+    acc.rows = (dync__size)rows;
+    acc.row_stride = (dync__size)row_stride;
+    bool fits = acc.offset == offset && acc.rows == rows && acc.row_stride == row_stride;
+    for (int d = 0; stride && d < k->n_dims; d++) {
+        acc.stride[d] = (dync__size)stride[d];
+        if (acc.stride[d] != stride[d]) acc.stride[d] = 0, fits = fits && k->extent[d] <= 1;
+    }
+    if (!fits) dync__fail(DYNC_ERR_SHAPE, "kernel %s: too many indices", k->name);
+    k->failed = k->failed || !fits;
     return dync__kernel_access_of(k, &acc);
 }
 

@@ -99,7 +99,7 @@ typedef enum {
  * is lowered what picks rows or elements by an index: who makes it run knows index and table
  * without looking at how the address is computed. */
 typedef struct dync__access {
-    int64_t offset, stride[DYNC__LOOP_MAX_DIMS], rows, row_stride;
+    dync__size offset, stride[DYNC__LOOP_MAX_DIMS], rows, row_stride;
 } dync__access;
 
 /* Indices that a kernel reads by: before it runs, an element of buf at the layout outside [0, size)
@@ -139,7 +139,7 @@ typedef struct dync__kernel {
     const char *name;
     /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
     int n_outer, n_dims;
-    int64_t extent[DYNC__LOOP_MAX_DIMS];
+    dync__size extent[DYNC__LOOP_MAX_DIMS];
     DYNC__VEC(dync__inst) inst;
     DYNC__VEC(dync__access) access;
     DYNC__VEC(dync__buf) buf;
@@ -172,7 +172,7 @@ typedef struct dync__lb {
     bool fast_math;
 } dync__lb;
 DYNC__FN dync__kernel *dync__kernel_new(dync__arena *, const char *name, int n_outer, int n_dims,
-                                        const int64_t *extent);
+                                        const dync__size *extent);
 /* the same id again: modes are or-ed, same index */
 DYNC__FN int dync__kernel_buf(dync__kernel *, int32_t id, int dtype, int mode, int64_t size,
                               const char *name);

@@ -53,9 +53,9 @@ static void dync__schedule_sort(const dync__kernel *k, int from, int to, int *or
     }
 }
 
-static void dync__schedule_permute(int64_t *row, int n, const int *order)
+static void dync__schedule_permute(dync__size *row, int n, const int *order)
 {
-    int64_t old[DYNC__LOOP_MAX_DIMS];
+    dync__size old[DYNC__LOOP_MAX_DIMS];
     memcpy(old, row, sizeof old);
     for (int d = 0; d < n; d++) row[d] = old[order[d]];
 }

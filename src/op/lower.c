@@ -37,8 +37,14 @@ DYNC__FN const dync__operand *dync__lower_operand(const dync__opcall *call, cons
 DYNC__FN bool dync__lower_begin(dync__pb *pb, dync__lb *b, int n_outer, int n_dims,
                                 const int64_t *extent)
 {
+    dync__size size[DYNC__LOOP_MAX_DIMS];
     memset(b, 0, sizeof *b);
-    b->k = dync__kernel_new(pb->arena, pb->origin, n_outer, n_dims, extent);
+    for (int d = 0; d < n_dims && d < DYNC__LOOP_MAX_DIMS; d++) {
+        size[d] = (dync__size)extent[d];
+        if (size[d] != extent[d]) /* beside a size of 0 */
+            return dync__fail(DYNC_ERR_SHAPE, "%s: too many indices", pb->origin), false;
+    }
+    b->k = dync__kernel_new(pb->arena, pb->origin, n_outer, n_dims, size);
     b->section = 1;
     b->origin = pb->origin;
     b->fast_math = pb->fast_math;

@@ -46,7 +46,9 @@ static bool dync__rolled_kernel_within(const dync__kernel *k, int32_t slot, int6
         if (in->buf < 0 || k->buf.at[in->buf].id != slot) continue;
         if (in->prim != DYNC__P_load || dync__kernel_has_sizes(k)) return false;
         const dync__access *a = &k->access.at[in->access];
-        dync__rolled_span(k->n_dims, k->extent, a->stride, a->offset, &low, &high);
+        int64_t size[DYNC__LOOP_MAX_DIMS], stride[DYNC__LOOP_MAX_DIMS];
+        for (int d = 0; d < k->n_dims; d++) size[d] = k->extent[d], stride[d] = a->stride[d];
+        dync__rolled_span(k->n_dims, size, stride, a->offset, &low, &high);
         if (low < from || high >= end) return false;
     }
     for (int i = 0; k && i < k->bound.n; i++)

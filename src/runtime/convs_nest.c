@@ -59,7 +59,7 @@ static void dync__cv_split(dync__kernel *k, int d, int64_t inner)
     k->extent[d] = dync__sz_div(k->extent[d], inner);
     k->extent[d + 1] = inner;
     for (int i = 0; i < k->access.n; i++) {
-        int64_t *s = k->access.at[i].stride;
+        dync__size *s = k->access.at[i].stride;
         for (int e = k->n_dims; e > d; e--) s[e] = s[e - 1];
         s[d] = dync__sz_mul(s[d], inner);
     }

@@ -108,7 +108,8 @@ static uint64_t dync__perf_best_of(const dync__kernel *k, void *const *buffers)
 static void dync__perf_peaks(double peak[2])
 {
     enum { CHAIN = 32, LINE = 2048, ROWS = 1024 };
-    const int64_t extent[2] = {ROWS, LINE}, dense[2] = {LINE, 1}, line[2] = {0, 1};
+    const dync__size extent[2] = {ROWS, LINE};
+    const int64_t dense[2] = {LINE, 1}, line[2] = {0, 1};
     int64_t n = (int64_t)ROWS * LINE;
     dync__arena arena = {0};
     float *data = dync__alloc_data((size_t)n * 3 * sizeof *data);
