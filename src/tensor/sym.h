@@ -106,7 +106,7 @@ typedef struct dync__sz_memo {
 } dync__sz_memo;
 enum {
     DYNC__SZ_MEMO = DYNC__SMALLER(16, 1024), /* powers of two */
-    DYNC__SZ_PLACES = DYNC__SMALLER(16, 512)
+    DYNC__SZ_PLACES = DYNC__SMALLER(16, 4096)
 };
 typedef struct dync__symtab {
     dync__arena arena;
