@@ -182,6 +182,10 @@ DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name
  *   errors  DYNC_ERR_VALUE, inside a call of it
  *   thread  not while running */
 DYNC_API void dync_compiled_free(dync_compiled *f);
+DYNC_API void dync_compiled_free_at(dync_compiled *f, dync_loc at);
+#if !defined(DYNC_NO_LOCATION)
+#define dync_compiled_free(...) DYNC_AT(dync_compiled_free, __VA_ARGS__)
+#endif
 
 /* dync_call(f, a, 3, list): runs the compiled function. The first call with new guards traces and
  * compiles; later ones run the code. dync_call gives one tensor, dync_call_value whatever the

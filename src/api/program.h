@@ -36,6 +36,9 @@ DYNC_API dync_program *dync_export_step_values(dync_callee callee, const char *n
  *           the types of these sizes or go beyond dync_limits
  *   thread  any */
 DYNC_API dync_value dync_program_run(dync_program *program, int nargs, const dync_value *args);
+DYNC_API dync_value dync_program_run_at(dync_program *program, int nargs, const dync_value *args,
+                                        dync_loc at);
+#define dync_program_run(...) DYNC_AT(dync_program_run, __VA_ARGS__)
 
 /* dync_port: a tensor that goes into a program or comes out. name: of the argument, or as the file
  * has it; NULL: there is none. type: the file's, "uint16" where dtype is a wider one that holds it.
@@ -109,6 +112,8 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const c
  *           meta function let it
  *   thread  any */
 DYNC_API dync_program *dync_program_load(const char *path);
+DYNC_API dync_program *dync_program_load_at(const char *path, dync_loc at);
+#define dync_program_load(...) DYNC_AT(dync_program_load, __VA_ARGS__)
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
 /* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.

@@ -87,7 +87,15 @@ DYNC_API dync_tensor *dync_escape(dync_tensor *t);
  *   errors  DYNC_ERR_VALUE: released more often than retained
  *   thread  any */
 DYNC_API dync_tensor *dync_retain(dync_tensor *t);
+DYNC_API dync_tensor *dync_retain_at(dync_tensor *t, dync_loc at);
+#if !defined(DYNC_NO_LOCATION)
+#define dync_retain(...) DYNC_AT(dync_retain, __VA_ARGS__)
+#endif
 DYNC_API void dync_release(dync_tensor *t);
+DYNC_API void dync_release_at(dync_tensor *t, dync_loc at);
+#if !defined(DYNC_NO_LOCATION)
+#define dync_release(...) DYNC_AT(dync_release, __VA_ARGS__)
+#endif
 
 /* dync_init: settings of the process, before anything else is called. Optional.
  *

@@ -109,7 +109,7 @@ DYNC__RARE static void dync__compiled_refuse(const dync__compiled *f, const char
     dync__fail(DYNC_ERR_VALUE, "%s: called inside a call of function '%s'", op, f->name);
 }
 
-DYNC__RARE DYNC_API void dync_compiled_free(dync_compiled *handle)
+DYNC__RARE DYNC_API void(dync_compiled_free)(dync_compiled *handle)
 {
     (void)dync__waits_left();
     dync__compiled *f = handle ? dync__compiled_open(handle, "dync_compiled_free") : NULL;

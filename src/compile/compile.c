@@ -325,6 +325,10 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(dync_tensor *, dync_as_tensor, (dync_value v, dync_loc at), (v))                                                 \
     X(dync_tensor *, dync_to_dtype, (dync_tensor *t, dync_dtype dtype, dync_loc at), (t, dtype))                       \
     X(dync_tensor *, dync_to_device, (dync_tensor *t, dync_device device, dync_loc at), (t, device))                   \
+    X(dync_tensor *, dync_retain, (dync_tensor *t, dync_loc at), (t))                                                  \
+    X(dync_program *, dync_program_load, (const char *path, dync_loc at), (path))                                      \
+    X(dync_value, dync_program_run, (dync_program *p, int nargs, const dync_value *args, dync_loc at),                 \
+      (p, nargs, args))                                                                                                \
     X(dync_value, dync_split, (dync_tensor *t, int64_t size, int dim, dync_loc at), (t, size, dim))                    \
     X(dync_value, dync_split_sizes, (dync_tensor *t, dync_dims sizes, int dim, dync_loc at), (t, sizes, dim))          \
     X(dync_value, dync_chunk, (dync_tensor *t, int chunks, int dim, dync_loc at), (t, chunks, dim))                    \
@@ -364,6 +368,12 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
     X(dync_status, dync_call_into_values,                                                                              \
       (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
+/* the same of those that give nothing */
+#define DYNC__PLACED_VOID(X)                                                                                           \
+    X(dync_print, (dync_tensor *t, dync_loc at), (t))                                                                  \
+    X(dync_set_grad, (dync_tensor *t, dync_tensor *grad_or_null, dync_loc at), (t, grad_or_null))                      \
+    X(dync_release, (dync_tensor *t, dync_loc at), (t))                                                                \
+    X(dync_compiled_free, (dync_compiled *f, dync_loc at), (f))
 /* clang-format on */
 #define DYNC__X(type, name, params, args) \
     DYNC_API type name##_at params        \
@@ -375,6 +385,16 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
         return result;                    \
     }
 DYNC__PLACED(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, params, args)    \
+    DYNC_API void name##_at params     \
+    {                                  \
+        dync_loc outer = dync__tls.at; \
+        dync__tls.at = at;             \
+        (name) args;                   \
+        dync__tls.at = outer;          \
+    }
+DYNC__PLACED_VOID(DYNC__X)
 #undef DYNC__X
 /* What the user wrote for the module names it in the graph that is being made. */
 DYNC_API dync_value dync_module_call_named(const char *text, dync_module *m, int nargs,
@@ -394,18 +414,4 @@ DYNC_API dync_tensor *dync_forward_call_named(const char *text, dync_module *m, 
     dync_tensor *result = dync_forward_call_at(m, x, at);
     if (traced) dync__tls.module_text = NULL;
     return result;
-}
-DYNC_API void dync_print_at(dync_tensor *t, dync_loc at)
-{
-    dync_loc outer = dync__tls.at;
-    dync__tls.at = at;
-    (dync_print)(t);
-    dync__tls.at = outer;
-}
-DYNC_API void dync_set_grad_at(dync_tensor *t, dync_tensor *grad_or_null, dync_loc at)
-{
-    dync_loc outer = dync__tls.at;
-    dync__tls.at = at;
-    (dync_set_grad)(t, grad_or_null);
-    dync__tls.at = outer;
 }

@@ -85,7 +85,7 @@ typedef struct dync__onnx_state {
 static void dync__onnx_state_end(void *state)
 {
     dync__onnx_state *s = state;
-    if (s->compiled) dync_compiled_free(s->compiled);
+    if (s->compiled) (dync_compiled_free)(s->compiled);
     dync__onnx_forms_end(&s->forms);
     dync__onnx_end(s->model);
     dync__free(s, sizeof *s);

@@ -310,7 +310,7 @@ DYNC__FN dync_value dync__program_run(dync__program *p, int nargs, const dync_va
     return result;
 }
 
-DYNC_API dync_value dync_program_run(dync_program *handle, int nargs, const dync_value *args)
+DYNC_API dync_value(dync_program_run)(dync_program *handle, int nargs, const dync_value *args)
 {
     dync__program *p = dync__program_open(handle, "dync_program_run");
     return p ? dync__program_run(p, nargs, args) : DYNC_NONE;

@@ -64,7 +64,7 @@ DYNC_API dync_status dync_program_save_c(const dync_program *handle, const char 
     return status;
 }
 
-DYNC_API dync_program *dync_program_load(const char *path)
+DYNC_API dync_program *(dync_program_load)(const char *path)
 {
     char *bytes;
     size_t n;

@@ -323,7 +323,7 @@ DYNC__RARE DYNC_API dync_tensor *dync_escape(dync_tensor *handle)
 }
 
 /* A reference of the user's own, beyond all scopes, until dync_release. */
-DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
+DYNC_API dync_tensor *(dync_retain)(dync_tensor * handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (!t) return NULL;
@@ -332,7 +332,7 @@ DYNC_API dync_tensor *dync_retain(dync_tensor *handle)
     return handle;
 }
 
-DYNC_API void dync_release(dync_tensor *handle)
+DYNC_API void(dync_release)(dync_tensor *handle)
 {
     dync__tensor *t = handle ? dync__open(handle) : NULL;
     if (!t) return;

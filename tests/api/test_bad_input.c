@@ -266,22 +266,42 @@ TEST(modules)
     BAD(dync_module_save(m, NULL), DYNC_ERR_VALUE);
     BAD(dync_module_load(m, "Makefile"), DYNC_ERR_FORMAT);
     BAD(dync_module_open("Makefile"), DYNC_ERR_FORMAT);
-    BAD(dync_program_load("Makefile"), DYNC_ERR_FORMAT);
-    BAD(dync_program_load("build/no/such/file"), DYNC_ERR_IO);
-    BAD(dync_program_run(NULL, 0, NULL), DYNC_ERR_VALUE);
+    BAD_SAYING(dync_program_load("Makefile"), DYNC_ERR_FORMAT, "test_bad_input.c");
+    BAD_SAYING(dync_program_load("build/no/such/file"), DYNC_ERR_IO, "test_bad_input.c");
+    BAD_SAYING(dync_program_run(NULL, 0, NULL), DYNC_ERR_VALUE, "test_bad_input.c");
     EXPECT_EQ_INT(dync_module_parameters(m, NULL, 0), 2);
     dync_module_free(m);
     dync_module_free(NULL);
     dync_program_free(NULL);
 }
 
-/* An array whose size the compiler knows, shorter than what shape and dtype say. Without
- * optimisation it knows none. */
-#if defined(__OPTIMIZE__) && defined(__GNUC__)
 static void short_quiet(dync_status status, const char *message, void *user)
 {
     (void)status, (void)message, (void)user;
 }
+/* What gives nothing names its line, too. */
+TEST(released_and_freed_twice)
+{
+    char line[64];
+    dync_tensor *x = ones(2, 2);
+    dync_compiled *f = dync_compile(dync_abs);
+    dync_compiled_free(f);
+    dync_on_error(short_quiet, NULL);
+    snprintf(line, sizeof line, "test_bad_input.c:%d", __LINE__ + 1);
+    dync_release(x);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+    EXPECT_HAS_STR(dync_error_message(), line);
+    dync_clear_error();
+    snprintf(line, sizeof line, "test_bad_input.c:%d", __LINE__ + 1);
+    dync_compiled_free(f);
+    EXPECT_STATUS(dync_error(), DYNC_ERR_VALUE);
+    EXPECT_HAS_STR(dync_error_message(), line);
+    dync_clear_error();
+}
+
+/* An array whose size the compiler knows, shorter than what shape and dtype say. Without
+ * optimisation it knows none. */
+#if defined(__OPTIMIZE__) && defined(__GNUC__)
 TEST(arrays_that_are_too_short)
 {
     static const float four[4] = {1, 2, 3, 4};
