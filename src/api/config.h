@@ -23,7 +23,8 @@
  *                         nothing is minified
  *   DYNC_NO_SORT DYNC_NO_CONV DYNC_NO_ATTENTION DYNC_NO_RECURRENT   these operators
  *   DYNC_SMALL            all that a microcontroller can miss: the switches from DYNC_NO_JIT to
- *                         DYNC_NO_TUNE, but for DYNC_NO_F64
+ *                         DYNC_NO_TUNE, but for DYNC_NO_F64. On a machine of 32 bits a tensor has
+ *                         fewer than 2^27 elements then
  *   DYNC_ASSERT(x)        checks of the library's own invariants (off by default; user input is
  *                         never asserted on)
  *   DYNC_MAX_DIMS         most dimensions of a tensor, 8
