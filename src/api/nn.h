@@ -273,7 +273,14 @@ DYNC_API void dync_optim_zero_grad(dync_optim *o);
  *   errors  DYNC_ERR_VALUE (a rate below 0, no such group)
  *   thread  not while running */
 DYNC_API dync_status dync_optim_set_lr(dync_optim *o, dync_real lr);
+DYNC_API dync_status dync_optim_set_lr_at(dync_optim *o, dync_real lr, dync_loc at);
 DYNC_API dync_status dync_optim_set_group_lr(dync_optim *o, int group, dync_real lr);
+DYNC_API dync_status dync_optim_set_group_lr_at(dync_optim *o, int group, dync_real lr,
+                                                dync_loc at);
+#if !defined(DYNC_NO_LOCATION)
+#define dync_optim_set_lr(...) DYNC_AT(dync_optim_set_lr, __VA_ARGS__)
+#define dync_optim_set_group_lr(...) DYNC_AT(dync_optim_set_group_lr, __VA_ARGS__)
+#endif
 
 /* dync_clip_grad_norm(net, 1.0): scales the gradients of all parameters of a module, in place, so
  * that their norm, as if they were one vector, is at most max_norm: by max_norm / (norm + 1e-6)

@@ -366,6 +366,8 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(dync_tensor *, dync_forward_call, (dync_module *m, dync_tensor *x, dync_loc at), (m, x))                         \
     X(dync_tensor *, dync_clip_grad_norm, (dync_module *m, dync_real max_norm, dync_loc at), (m, max_norm))            \
     X(dync_status, dync_optim_step, (dync_optim *o, dync_loc at), (o))                                                 \
+    X(dync_status, dync_optim_set_lr, (dync_optim *o, dync_real lr, dync_loc at), (o, lr))                             \
+    X(dync_status, dync_optim_set_group_lr, (dync_optim *o, int group, dync_real lr, dync_loc at), (o, group, lr))     \
     X(dync_status, dync_call_into_values,                                                                              \
       (dync_compiled *f, dync_value out, int nargs, const dync_value *args, dync_loc at), (f, out, nargs, args))
 /* the same of those that give nothing */

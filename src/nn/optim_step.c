@@ -190,13 +190,14 @@ DYNC__RARE static dync_status dync__optim_set_lr(const dync__optim *o, const cha
     return done ? DYNC_OK : dync_error();
 }
 
-DYNC__RARE DYNC_API dync_status dync_optim_set_lr(dync_optim *handle, dync_real lr)
+DYNC__RARE DYNC_API dync_status(dync_optim_set_lr)(dync_optim *handle, dync_real lr)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_set_lr");
     return o ? dync__optim_set_lr(o, "dync_optim_set_lr", 0, o->group.n, lr) : DYNC_ERR_VALUE;
 }
 
-DYNC__RARE DYNC_API dync_status dync_optim_set_group_lr(dync_optim *handle, int group, dync_real lr)
+DYNC__RARE DYNC_API dync_status(dync_optim_set_group_lr)(dync_optim *handle, int group,
+                                                         dync_real lr)
 {
     const dync__optim *o = dync__optim_open(handle, "dync_optim_set_group_lr");
     return o ? dync__optim_set_lr(o, "dync_optim_set_group_lr", group,

@@ -617,6 +617,7 @@ TEST(errors_of_optimizers)
     dync_optim_zero_grad(NULL);
     expect_error(DYNC_ERR_VALUE, "NULL");
     EXPECT_STATUS(dync_optim_set_lr(NULL, 1), DYNC_ERR_VALUE);
+    EXPECT_HAS_STR(dync_error_message(), "test_nn.c:");
     dync_clear_error();
     dync_optim_free(NULL);
     dync_optim *o = dync_optim_new(DYNC_OPTIM_SGD, 1, &w, (dync_optim_options){0});
