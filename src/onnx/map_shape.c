@@ -25,10 +25,13 @@ DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
-/* n places of an axis from `from` on, which data may decide: too many are an error of a run. */
+/* n places of an axis from `from` on, which data may decide, as may the axis' own size: too many are
+ * an error of a run. (A slice of it would have as many as there are.) */
 DYNC__FN dync_tensor *dync__oi_data_part(dync_tensor *x, int axis, int64_t from, int64_t n)
 {
-    if (!dync__oi_is_data_size(from) && !dync__oi_is_data_size(n))
+    bool told = !dync__is_token(from) && !dync__is_token(n);
+    if (!dync__oi_is_data_size(from) && !dync__oi_is_data_size(n) &&
+        !(told && dync__oi_is_data_size(dync__oi_extent(x, axis))))
         return dync__oi_narrow(x, axis, from, n);
     dync_tensor *at = dync__oi_arange(from, n, 1, DYNC_I64);
     return at ? dync_index_select(x, axis, at) : NULL;

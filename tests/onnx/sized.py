@@ -410,6 +410,9 @@ MODELS = {
     "sound": ([n("Conv", ["x", "w"], ["a"], strides=[10]), n("Relu", ["a"], ["r"]), n("Conv", ["r", "w2"], ["c"], strides=[200]), n("GlobalAveragePool", ["c"], ["y"])],
               {"x": [1, 1, "t"]}, ["y"], {"w": np.full((4, 1, 30), 0.1, np.float32), "w2": np.full((3, 4, 100), 0.02, np.float32)},
               {"least": 6000, "most": 6300}),
+    # as many are found as the parts have: a loop over experts, written out
+    "split_of_found": ([n("Exp", ["x"], ["e"]), n("NonZero", ["e"], ["z"]), n("Transpose", ["z"], ["t"], perm=[1, 0]), n("Split", ["t", "to"], ["p", "q"], axis=0),
+                        n("Squeeze", ["p", "o"], ["y"])], {"x": [2, 6]}, ["y", "q"], {"to": i(1, 11), "o": i(0)}),
 }
 
 
