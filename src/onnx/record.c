@@ -105,6 +105,20 @@ static dync_status dync__onnx_unknown(dync__opcall *c)
     return DYNC_OK;
 }
 
+/* A file may not ask for more than limits allow (sizes of a call and what data decide, too). */
+static dync_status dync__onnx_within(const dync__onnx_recorder *r, const dync__opcall *c)
+{
+    for (int i = 0; i < c->nout; i++) {
+        int64_t n = c->out[i] && !dync__op_is_item(c->op) ? dync__sz_hint(c->out[i]->numel) : 0;
+        if (n > r->most_elements)
+            return dync__fail(DYNC_ERR_FORMAT,
+                              "ONNX: a value of %lld elements, at most %lld are allowed "
+                              "(dync_set_limits)",
+                              (long long)n, (long long)r->most_elements);
+    }
+    return DYNC_OK;
+}
+
 /* recursion: fakes of operators are made by inference alone */
 static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *c)
 {
@@ -120,15 +134,11 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
     DYNC__TRY(counted ? dync__onnx_data_fake(r, c, node, &before) : dync__op_fake(c));
     if (before) return DYNC_OK;
     DYNC__TRY(dync__onnx_unknown(c));
+    DYNC__TRY(dync__onnx_within(r, c));
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++) {
         const dync__tensor *t = c->out[i];
         if (!t) continue;
-        if (!dync__op_is_item(c->op) && dync__sz_hint(t->numel) > r->most_elements)
-            return dync__fail(DYNC_ERR_FORMAT,
-                              "ONNX: a value of %lld elements, at most %lld are allowed "
-                              "(dync_set_limits)",
-                              (long long)dync__sz_hint(t->numel), (long long)r->most_elements);
         info[i] = (dync__info){.dtype = t->dtype,
                                .device = t->device,
                                .lay = t->lay,
@@ -174,6 +184,12 @@ static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c
     }
     dync_status status = dync__dispatch_below(&r->handler, c);
     c->args = given;
+    if (status != DYNC_OK) return status;
+    status = dync__onnx_within(r, c);
+    for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
+        dync__unref(c->out[i]);
+        c->out[i] = NULL;
+    }
     return status;
 }
 
