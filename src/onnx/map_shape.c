@@ -25,8 +25,8 @@ DYNC__FN dync_tensor *dync__oi_arange(int64_t from, int64_t n, int64_t step, int
     return dync__op_call(DYNC__OP_arange, 5, args, dync__tls.at);
 }
 
-/* n places of an axis from `from` on, which data may decide, as may the axis' own size: too many are
- * an error of a run. (A slice of it would have as many as there are.) */
+/* n places of an axis from `from` on, which data may decide, as may the size of the axis: too many
+ * are an error of a run. (A slice of it would have as many as there are.) */
 DYNC__FN dync_tensor *dync__oi_data_part(dync_tensor *x, int axis, int64_t from, int64_t n)
 {
     bool told = !dync__is_token(from) && !dync__is_token(n);
