@@ -28,10 +28,12 @@ static void dync__kept_uses(const dync__fuse_step *step, int n, dync__kept_use *
     }
 }
 
-/* Does it make the same in every run, as far as is known of what it reads and writes? */
+/* Does it make the same in every run, as far as is known of what it reads and writes? One that
+ * looks at indices first runs every time, and so does what reads its results (as
+ * dync__kept_step). */
 static bool dync__kept_kernel(const dync__kernel *k, const bool *once)
 {
-    bool same = k && !k->uses_random;
+    bool same = k && !k->uses_random && !k->bound.n;
     for (int i = 0; same && i < k->buf.n; i++)
         same = once[k->buf.at[i].id] && k->buf.at[i].mode != (DYNC__BUF_IN | DYNC__BUF_OUT);
     return same;

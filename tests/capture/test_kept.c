@@ -76,9 +76,16 @@ static dync_tensor *from_parts(dync_tensor *x)
     return dync_add(dync_mul(dync_index_select(x, 0, i), dync_narrow(all, 0, 3, 12)),
                     dync_add(dync_arange(0, 12, 1), 2));
 }
-static dync_tensor *(*const fns[])(dync_tensor *) = {twice,     summed,     product, written,
-                                                     scattered, itself,     drawn,   stencil,
-                                                     triangle,  view_of_it, resized, from_parts};
+/* What looks at indices runs every time, and what comes of it. */
+static dync_tensor *picked(dync_tensor *x)
+{
+    dync_tensor *i = dync_to_dtype(dync_floor(dync_mul(dync_arange(0, 12, 1), 1.9)), DYNC_I64),
+                *t = dync_tanh(dync_index_select(table(0.8), 0, i));
+    return dync_mul(x, dync_sum(dync_mul(t, 0.1), DYNC_ALL, false));
+}
+static dync_tensor *(*const fns[])(dync_tensor *) = {
+    twice,   summed,   product,    written, scattered,  itself, drawn,
+    stencil, triangle, view_of_it, resized, from_parts, picked};
 enum { N_FNS = sizeof fns / sizeof fns[0] };
 
 static bool equal(dync_tensor *a, dync_tensor *b)
