@@ -109,6 +109,11 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
     dync_dims one = dync__oi_sizes(x);
     if (dync__any_token(m->in, m->out))
         return dync__oi_resize_open(c, x, axis, m->in, m->out, m->scale);
+    if (m->out > dync__program_limits_get().elements) {
+        dync__oi_fail(c, DYNC_ERR_FORMAT, "%lld places of an axis (dync_set_limits)",
+                      (long long)m->out);
+        return NULL;
+    }
     size_t n = (size_t)m->out;
     int64_t *index = dync__scope_alloc((n * (size_t)m->taps + 1) * sizeof *index);
     double *weight = dync__scope_alloc((n * (size_t)m->taps + 1) * sizeof *weight);
