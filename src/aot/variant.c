@@ -185,10 +185,13 @@ DYNC__FN void dync__aot_variants_free(dync__aot_part *p)
 
 DYNC__RARE DYNC__FN void dync__aot_variants_measure(const dync__aot_part *p, dync__code_size *size)
 {
-    const struct dync__aot_variants *v = p->variants;
-    for (int i = 0; v && i < v->n; i++)
+    struct dync__aot_variants *v = p->variants;
+    if (!v) return;
+    dync__lock(&v->lock);
+    for (int i = 0; i < v->n; i++)
         if (v->at[i].state == DYNC__VARIANT_READY && v->at[i].run.measure)
             v->at[i].run.measure(v->at[i].run.state, size);
+    dync__unlock(&v->lock);
 }
 
 /* ---- making them -------------------------------------------------------------------------- */

@@ -149,6 +149,7 @@ DYNC__RARE DYNC__FN dync_status dync__fail_memory(size_t bytes)
                           "out of memory: %zu bytes; the buffer of dync_init has %zu and "
                           "needs %zu to go on",
                           bytes, (size_t)(dync__heap.end - dync__heap.begin), dync__heap.enough);
+    if (!bytes) return dync__fail(DYNC_ERR_MEMORY, "out of memory");
     return dync__fail(DYNC_ERR_MEMORY, "out of memory: %zu bytes", bytes);
 }
 

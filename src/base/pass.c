@@ -150,7 +150,8 @@ static dync_status dync__check_now(int pass, const dync__ir_kind *kind, void *ir
     dync_status status = kind->check(ir);
     const dync__error_slot *fault = dync__error_guard_end(&guard);
     if (status == DYNC_OK) return DYNC_OK;
-    if (status == DYNC_ERR_MEMORY) return dync__fail_memory(0);
+    if (status == DYNC_ERR_MEMORY && fault->status == DYNC_OK) return dync__fail_memory(0);
+    if (status == DYNC_ERR_MEMORY) return dync__error_raise(fault), status; /* no slots are left */
     dync__check_print(pass, kind, ir, fault->message);
     (void)dync__fail(DYNC_ERR_INTERNAL, "check_ir: the %s after the pass %s: %s", kind->name,
                      dync__pass_name(pass), fault->message);
