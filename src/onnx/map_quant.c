@@ -66,6 +66,14 @@ DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64
     return y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL;
 }
 
+/* Reals, of which NaN (-inf by a scale of inf) becomes one below the range of any type: the
+ * specification is silent, its reference and ONNX Runtime give the least number of the type. */
+static dync_tensor *dync__oi_ordered(dync_tensor *y)
+{
+    const double below = -(double)(1 << 17);
+    return y ? dync_where(dync_ge(y, below), y, below) : NULL;
+}
+
 /* QuantizeLinear (x, scale, zero point): the type is the zero point's, else output_dtype, else
  * uint8. */
 DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
@@ -79,7 +87,8 @@ DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
     scale = dync_to_dtype(dync__oi_along(c, scale, x), DYNC_F32);
     if (zero) zero = dync__oi_along(c, zero, x);
     x = scale ? dync_div(dync_to_dtype(x, DYNC_F32), scale) : NULL;
-    return dync__oi_out_typed(c, 0, x ? dync__oi_saturate(x, zero, type) : NULL, (int)type);
+    return dync__oi_out_typed(c, 0, x ? dync__oi_saturate(dync__oi_ordered(x), zero, type) : NULL,
+                              (int)type);
 }
 
 /* DequantizeLinear (x, scale, zero point): (x - zero) * scale, in output_dtype or the scale's type.

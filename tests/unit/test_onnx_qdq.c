@@ -179,4 +179,51 @@ TEST(products_of_dequantized_bytes)
     }
 }
 
+static void named(dync__arena *a, dync__onnx_graph *g, bool input, const char *name, int type)
+{
+    dync__onnx_value_info *v = input ? dync__onnx_add(a, g, input, value_info)
+                                     : dync__onnx_add(a, g, output, value_info);
+    v->name = name;
+    v->type = dync__onnx_new(a, type);
+    v->type->tensor_type = dync__onnx_new(a, tensor_type);
+    v->type->tensor_type->elem_type = type;
+    v->type->tensor_type->shape = dync__onnx_new(a, shape);
+    ((dync__onnx_dim *)dync__onnx_add(a, v->type->tensor_type->shape, dim, dim))->dim_value = 4;
+}
+
+/* What is no number, as -inf by a scale of inf in a masked attention, is the least of the type. */
+TEST(not_a_number_is_the_least)
+{
+    static const struct {
+        int type, zero, want[4];
+    } rows[] = {{DYNC__ONNX_INT8, 7, {-128, -128, 127, 10}},
+                {DYNC__ONNX_INT8, -128, {-128, -128, 127, -125}},
+                {DYNC__ONNX_UINT8, 7, {0, 0, 255, 10}},
+                {DYNC__ONNX_INT16, 7, {-32768, -32768, 32767, 10}}};
+    for (int i = 0; i < DYNC__COUNT_OF(rows); i++) DYNC_SCOPE {
+        dync__arena a = {0};
+        dync__onnx_model *m = dync__onnx_new(&a, model);
+        m->ir_version = 10;
+        ((dync__onnx_opset *)dync__onnx_add(&a, m, opset_import, opset))->version = 21;
+        dync__onnx_graph *g = m->graph = dync__onnx_new(&a, graph);
+        g->name = "nan";
+        named(&a, g, true, "x", DYNC__ONNX_FLOAT);
+        dync__onnx_tensor *t = tensor(&a, g, "s", DYNC__ONNX_FLOAT, 0, 0, 0);
+        (void)dync__avec_push(&a, &t->float_data, 0.5f);
+        t = tensor(&a, g, "z", rows[i].type, 0, 0, 0);
+        (void)dync__avec_push(&a, &t->int32_data, rows[i].zero);
+        put(&a, g, "QuantizeLinear", (const char *[]){"x", "s", "z"}, 3, "y");
+        named(&a, g, false, "y", rows[i].type);
+        dync__program *p = load(m);
+        REQUIRE(p != NULL);
+        const float x[4] = {NAN, -INFINITY, INFINITY, 1.5f};
+        dync_value in = dync_v_tensor(dync_from(x, dync_shape(4)));
+        dync_tensor *y = dync_as_tensor(dync_at(dync__program_run(p, 1, &in), 0));
+        REQUIRE(y != NULL);
+        for (int k = 0; k < 4; k++) EXPECT(dync_item(dync_select(y, 0, k)) == rows[i].want[k]);
+        dync__program_free(p);
+        dync__arena_free(&a);
+    }
+}
+
 TEST_MAIN
