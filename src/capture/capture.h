@@ -72,9 +72,8 @@ struct dync__compiled {
     dync__segment *segments;
     DYNC__VEC(dync__seen) seen; /* under the lock */
     int n_frames;               /* backend compiles */
-    bool twice;  /* it asks for gradients that have a history: as with opt.double_backward */
-    bool undone; /* what it writes is taken back: the capture of an exported step */
-    bool gave_up, warned; /* recompile limit reached: runs eagerly */
+    bool undone;                /* what it writes is taken back: the capture of an exported step */
+    bool gave_up, warned;       /* recompile limit reached: runs eagerly */
     dync__history history;
     const char *file; /* where the first operator stands that a trace met */
     int32_t line;

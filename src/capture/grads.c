@@ -179,8 +179,6 @@ static bool dync__trace_gradients(dync_value outputs, dync_value inputs, dync_va
         *result = dync__taped_gradients(t, outputs, inputs, grads, opt);
         return true;
     }
-    /* what is before this break is compiled now */
-    if (opt.create_graph) DYNC__ATOMIC_STORE(&t->fn->twice, true);
     if (!dync__expose_all(inputs) || dync__trace_break(t, "torch.autograd.grad", NULL) != DYNC_OK)
         return true;
     dync_value o = dync__real_value(t, outputs), i = dync__real_value(t, inputs),

@@ -120,7 +120,7 @@ DYNC__RARE static dync_status dync__backend_compile(const dync__compiled *f, dyn
     dync__handler *stack = dync__handler_swap(NULL), *bottom = dync__bottom_swap(NULL);
     bool compiling = dync__tls.compiling, twice = dync__tls.double_backward;
     dync__tls.compiling = false;
-    dync__tls.double_backward = f->opt.double_backward || DYNC__ATOMIC_PEEK(&f->twice);
+    dync__tls.double_backward = f->opt.double_backward;
     dync_status (*hook)(const dync__compiled *, dync__graph *, const dync_value *, int,
                         dync_callable *) = DYNC__ATOMIC_PEEK(&dync__backend_compile_hook);
     dync_status status = hook ? hook(f, g, examples, n, out)
