@@ -169,6 +169,7 @@ DYNC__OFTEN static dync_status dync__instance_make(dync__sized *s, const int64_t
                                                                                  : DYNC_ERR_MEMORY;
     if (x) x->refs = 2;
     for (int i = 0; i < s->n_symbols && status == DYNC_OK; i++) value[s->symbol[i].symbol] = key[i];
+    if (status == DYNC_OK) status = dync__graph_within(s->graph, value);
     if (status == DYNC_OK) {
         memcpy(x->key, key, bytes);
         for (int i = 0; i < n; i++)

@@ -118,7 +118,7 @@ DYNC_API dync_program *dync_program_load_onnx(const char *path);
 
 /* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.
  * Where sizes are symbolic, they hold for those that the file shows, and for each set that it is
- * run with.
+ * run with; those of elements for sizes that data decide, too.
  *   nodes     values of the graph; 100,000
  *   elements  of any one value, views and what is only expanded included; 2^36
  *   work      scalar operations of one run, estimated from the sizes; 10^15. A while_loop without a

@@ -243,6 +243,7 @@ static dync_status dync__run_node(dync__frame_env *env, dync__node *node, dync__
         if (dync__op_is_item(node->op) && !node->has_info) return dync__run_element(args, out);
         if (env->writes && env->writes->run(env->writes, env, node, args, &status, out))
             return status;
+        DYNC__TRY(dync__node_within(env->graph, node, env->value));
         DYNC__TRY(dync__run_operator(env, node, args, out));
         dync__env_tell(env, node, out);
         return DYNC_OK;

@@ -270,7 +270,12 @@ DYNC__FN bool dync__graph_each_size(dync__graph *, bool (*fn)(void *user, int64_
 /* values of the symbols from actual inputs; 0 where they do not tell */
 DYNC__FN void dync__graph_bind(const dync__graph *, dync__tensor *const *in, int64_t *value,
                                bool *known);
-/* the same with numbers for sizes */
+/* No value has more elements than its file may ask for (dync_set_limits): sizes that data decide
+ * are known as it runs. value: of the symbols, 0 where they are not told yet. */
+DYNC__FN dync_status dync__node_within(const dync__graph *, const dync__node *,
+                                       const int64_t *value);
+DYNC__FN dync_status dync__graph_within(const dync__graph *, const int64_t *value);
+/* a copy with numbers for sizes */
 DYNC__FN dync_status dync__graph_concrete(dync__graph *, const int64_t *value, dync__graph **out);
 /* recursion: of a function inside an operator, which may have some inside: the symbols are those of
  * the graph around it */

@@ -147,6 +147,38 @@ DYNC__FN void dync__graph_bind(const dync__graph *g, dync__tensor *const *in, in
         if (!known[i]) value[i] = 0;
 }
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+DYNC__FN dync_status dync__node_within(const dync__graph *g, const dync__node *n,
+                                       const int64_t *value)
+{
+    int64_t most = g->syms ? g->syms->most_elements : 0;
+    bool counts = most && n->op >= 0 && n->has_info && !dync__op_is_item(n->op);
+    for (int k = 0; counts && k < n->nout; k++) { /* an item is a number, of which a size tells */
+        const dync__layout *lay = &n->info[k].lay;
+        int64_t all = 1;
+        bool ok = true;
+        for (int d = 0; d < lay->ndim && ok; d++) {
+            int64_t size = dync__symtab_value(g->syms, lay->shape[d], value, &ok);
+            ok = ok && !dync__is_token(size); /* of a trace around */
+            if (ok) all = dync__sz_times(all, size);
+        }
+        if (ok && all > most)
+            return dync__fail(DYNC_ERR_FORMAT,
+                              "%s gives %lld elements, more than the limit of %lld "
+                              "(dync_set_limits)",
+                              n->target, (long long)all, (long long)most);
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__graph_within(const dync__graph *g, const int64_t *value)
+{
+    bool limited = g->syms && g->syms->most_elements;
+    for (int i = 0; limited && i < g->node.n; i++)
+        DYNC__TRY(dync__node_within(g, g->node.at[i], value));
+    return DYNC_OK;
+}
+
 /* ---- one set of sizes ------------------------------------------------------------------------ */
 /* value[i]: the number of symbol i; ok false: a size had none. */
 typedef struct dync__concrete {

@@ -232,6 +232,7 @@ static dync__graph *dync__onnx_trace_sized(dync__onnx_loaded *l, const char *nam
     dync__symtab *outer = dync__tls.syms, *t = dync__symtab_new();
     dync__graph *g = NULL;
     dync__tls.syms = t;
+    if (t) t->most_elements = dync__program_limits_get().elements;
     if (t && dync__onnx_symbols(l, t, equal)) g = dync__onnx_trace(l, name);
     if (g && !(dync__onnx_stays_open(l, t) && dync__program_settle(g, t))) {
         dync__graph_unref(g);

@@ -228,6 +228,7 @@ DYNC__FN dync_status dync__sizes_read(dync__program_reader *r, dync__graph *g, b
     if (s.n_rows > (size_t)r->limits.nodes) return dync__program_refuse(r, "fewer rows of sizes");
     dync__symtab *before = dync__tls.syms;
     s.syms = dync__symtab_new();
+    if (s.syms && !r->own) s.syms->most_elements = r->limits.elements;
     s.row = dync__calloc((s.n_rows + 1) * sizeof *s.row);
     s.real = dync__calloc(s.n_rows + 1);
     dync__tls.syms = s.syms;

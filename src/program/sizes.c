@@ -185,7 +185,8 @@ static int64_t dync__program_elements(const dync__graph *g, const dync__node *n,
 
 /* The greatest that what data decide may be with these sizes of arguments, in value: limits are for
  * that. Types of what data decide were inferred as the file was read. An element that nothing
- * bounds stays as it is: the memory of the run is its limit. */
+ * bounds stays as it is: the sizes that it gives are held by the limits as it runs
+ * (dync__node_within). */
 DYNC__FN void dync__program_most(const dync__graph *g, int64_t *value, bool wish)
 {
     for (int i = 0; i < g->node.n; i++) {

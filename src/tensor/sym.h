@@ -130,8 +130,9 @@ typedef struct dync__symtab {
     /* who asks goes another way where data decide (loop/fuse.c): counted, no error */
     bool quiet;
     uint32_t unknown;
-    uint32_t epoch; /* counts what is learnt about symbols; never 0 */
-    uint64_t salt;  /* not 0 (lint): its tokens are those of no other table */
+    int64_t most_elements; /* of any one value, of a file (dync_set_limits); 0: no limit */
+    uint32_t epoch;        /* counts what is learnt about symbols; never 0 */
+    uint64_t salt;         /* not 0 (lint): its tokens are those of no other table */
 #if !defined(DYNC_NO_SYMBOLIC)
     dync__sz_memo memo[DYNC__SZ_MEMO];
 #endif

@@ -263,7 +263,7 @@ DYNC__OFTEN DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
 {
     dync__symtab *t = dync__symtab_new();
-    if (t) t->salt = from->salt;
+    if (t) t->salt = from->salt, t->most_elements = from->most_elements;
     for (int i = 0; t && i < from->symbol.n && !t->failed; i++) {
         dync__sz_symbol s = from->symbol.at[i];
         s.source = dync__arena_strdup(&t->arena, s.source);

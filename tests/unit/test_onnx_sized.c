@@ -382,4 +382,63 @@ TEST(sizes_that_an_input_decides)
     dync__arena_free(&a);
 }
 
+/* y = sum of ConstantOfShape(k), or of Range(0, k, 1): k decides how many elements there are. */
+static dync__onnx_model *as_many(dync__arena *a, bool range)
+{
+    dync__onnx_model *m = begin(a, 17);
+    port(a, m->graph, true, "k", !range, (const int64_t[]){2}, NULL);
+    m->graph->input.at[0]->type->tensor_type->elem_type = DYNC__ONNX_INT64;
+    for (int i = 0; i < 2 && range; i++) {
+        dync__onnx_tensor *t = dync__onnx_add(a, m->graph, initializer, tensor);
+        t->name = i ? "one" : "zero";
+        t->data_type = DYNC__ONNX_INT64;
+        (void)dync__avec_push(a, &t->int64_data, i);
+    }
+    if (range)
+        PUT(a, m->graph, "Range", "all", "zero", "k", "one");
+    else
+        PUT(a, m->graph, "ConstantOfShape", "all", "k");
+    PUT(a, m->graph, "ReduceSum", "y", "all");
+    port(a, m->graph, false, "y", 0, NULL, NULL);
+    return m;
+}
+
+/* Limits hold for sizes that data decide, and for a graph that is saved and read again; what is
+ * refused leaves the program as it was. */
+TEST(limits_hold_for_what_data_decide)
+{
+    const char *path = "build/dync_test_limits.dync";
+    dync_limits before = dync__program_limits_get();
+    for (int i = 0; i < 4; i++) {
+        dync__arena a = {0};
+        bool range = i % 2, saved = i / 2;
+        dync_set_limits((dync_limits){.elements = 1 << 20});
+        dync_program *p = dync__program_give(load(as_many(&a, range)));
+        REQUIRE(p && dync_program_graph(p));
+        if (saved) {
+            REQUIRE(dync_program_save(p, path) == DYNC_OK);
+            dync_program_free(p);
+            REQUIRE((p = dync_program_load(path)) != NULL);
+            remove(path);
+        }
+        static const int64_t more[] = {1000, 1 << 11, 600, 1 << 18, 1024};
+        for (int k = 0; k < DYNC__COUNT_OF(more); k++) DYNC_SCOPE {
+            int64_t n = more[k], shape[2] = {n, n};
+            bool within = n <= 1024;
+            dync_value in =
+                dync_v_tensor(range ? dync_full(DYNC_SCALAR, (double)(n * n), .dtype = DYNC_I64)
+                                    : dync_from(shape, dync_shape(2), .dtype = DYNC_I64));
+            dync_value out = dync_program_run(p, 1, &in);
+            EXPECT((dync_error() == DYNC_OK) == within);
+            EXPECT(within || dync_error() == DYNC_ERR_FORMAT);
+            EXPECT(within || strstr(dync_error_message(), "dync_set_limits"));
+            if (within) EXPECT(out.kind == DYNC_KIND_LIST);
+            dync_clear_error();
+        }
+        dync_program_free(p);
+        dync__arena_free(&a);
+    }
+    dync_set_limits(before);
+}
+
 TEST_MAIN
