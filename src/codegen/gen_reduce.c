@@ -201,7 +201,8 @@ DYNC__FN void dync__gen_reduce_pin(dync__gen *g, int phase)
         if (r->phase != phase) continue;
         bool grains = r->ordered && !g->vertical;
         r->n_acc = (uint8_t)(grains ? DYNC__GEN_LANES / g->V : g->U);
-        r->in_regs = __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 &&
+        r->in_regs = r->n_acc <= DYNC__COUNT_OF(r->reg) &&
+                     __builtin_popcount(g->pinned) + r->n_acc <= g->n_regs / 2 &&
                      !(grains && g->turns * g->U * g->V % DYNC__GEN_LANES);
         r->acc = dync__gen_frame(g, r->n_acc * 64);
         if (dync__acc_is_arg(r)) r->where = dync__gen_frame(g, r->n_acc * 64);

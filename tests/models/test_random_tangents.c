@@ -201,7 +201,8 @@ TEST(a_sum_outside_has_its_own_backward)
         EXPECT(dync_equal(dync_grad(x), want));
         if (!call) before = dync_compiled_info(c).code_bytes;
     }
-    EXPECT(dync_compiled_info(c).code_bytes > before);
+    if (before) /* else loops are interpreted */
+        EXPECT(dync_compiled_info(c).code_bytes > before);
     dync_compiled_free(c);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
