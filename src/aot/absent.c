@@ -33,6 +33,18 @@ static void dync__absent_join(void *user, dync__arg *a)
     x->here = DYNC__MAX(x->here, x->what[a->as.node->index]);
 }
 
+/* Zeros of that shape. */
+DYNC__FN dync__node *dync__absent_zeros(dync__rewrite *r, const dync__info *of)
+{
+    dync__info info = *of;
+    info.alias = -1;
+    info.view = false;
+    if (dync__layout_contiguous(&info.lay, info.lay.ndim, of->lay.shape) != DYNC_OK) return NULL;
+    dync__arg args[3] = {dync__arg_dims(info.lay.ndim, info.lay.shape), dync__arg_dtype(info.dtype),
+                         dync__arg_device(info.device)};
+    return dync__graph_call(r->to, DYNC__USED(DYNC__OP_zeros), 3, args, 1, &info, NULL);
+}
+
 /* Gradients are linear in tangents: what depends on absent ones alone is zeros. */
 DYNC__FN dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
 {
@@ -40,14 +52,7 @@ DYNC__FN dync__node *dync__absent_node(dync__rewrite *r, dync__node *old)
     if (!dync__node_is_call(old) || x->what[old->index] != DYNC__ABSENT_ZERO || old->nout != 1 ||
         !old->has_info)
         return dync__rewrite_copy(r, old);
-    dync__info info = old->info[0];
-    info.alias = -1;
-    info.view = false;
-    if (dync__layout_contiguous(&info.lay, info.lay.ndim, old->info[0].lay.shape) != DYNC_OK)
-        return NULL;
-    dync__arg args[3] = {dync__arg_dims(info.lay.ndim, info.lay.shape), dync__arg_dtype(info.dtype),
-                         dync__arg_device(info.device)};
-    return dync__graph_call(r->to, DYNC__USED(DYNC__OP_zeros), 3, args, 1, &info, NULL);
+    return dync__absent_zeros(r, &old->info[0]);
 }
 
 /* What each node of the part's graph has to do with tangents. absent: by tangent.

@@ -60,6 +60,7 @@ typedef struct dync__absent {
 } dync__absent;
 DYNC__FN char *dync__absent_marks(const dync__graph *from, const dync__aot_part *p,
                                   const bool *absent);
+DYNC__FN dync__node *dync__absent_zeros(dync__rewrite *r, const dync__info *of);
 DYNC__FN dync__node *dync__absent_node(dync__rewrite *r, dync__node *old);
 /* The part's backward graph where some tangents did not arrive, with numbers for sizes;
  * one reference. Is a NaN in one of the gradients? */

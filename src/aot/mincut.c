@@ -241,8 +241,7 @@ DYNC__FN int64_t dync__part_again(const dync__mincut_state *m, int i)
     dync__tensor given[DYNC__MAX_ARGS];
     dync__arg args[DYNC__MAX_ARGS];
     dync__arena arena = {0};
-    if (!m->c->fw[i] || n->op < 0 || !n->has_info || m->freed[i] ||
-        dync__op_info(n->op)->cls != DYNC__POINTWISE)
+    if (!m->c->fw[i] || n->op < 0 || !n->has_info || dync__op_info(n->op)->cls != DYNC__POINTWISE)
         return 0;
     dync__opcall call = {.op = n->op, .row = dync__op_info(n->op), .nargs = n->nargs, .args = args};
     for (int k = 0; k < n->nargs; k++) {

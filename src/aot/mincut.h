@@ -40,6 +40,7 @@ typedef struct dync__mincut_state {
     bool *banned, *freed, *decides, *stands;
     int *heap, *seen; /* scratch */
     int round;
+    int64_t *again; /* what it costs to compute a node again (dync__part_again) */
     bool *saved;
 } dync__mincut_state;
 

@@ -21,8 +21,8 @@ static void dync__part_bans(dync__mincut_state *m)
 }
 
 /* One minimum cut. Vertex 2i is "node i is needed", 2i + 1 is "its value is there"; the edge
- * between them weighs what saving costs, that from the source to 2i what computing it again
- * costs. After the flow, a node is saved where its first vertex
+ * between them weighs what saving costs, that from the source to 2i what computing it again costs.
+ * After the flow, a node is saved where its first vertex
  * can still be reached from the source and its second cannot. */
 static dync_status dync__part_solve(dync__mincut_state *m)
 {
@@ -46,7 +46,7 @@ static dync_status dync__part_solve(dync__mincut_state *m)
         if (c->late[i] || c->given[i])
             dync__flow_add(&f, c->given[i] ? 2 * i + 1 : 2 * i, sink, DYNC__FLOW_INFINITE);
         if (c->late[i]) continue;
-        int64_t again = m->banned[i] ? DYNC__FLOW_INFINITE : dync__part_again(m, i);
+        int64_t again = m->banned[i] ? DYNC__FLOW_INFINITE : m->freed[i] ? 0 : m->again[i];
         if (again > 0) dync__flow_add(&f, source, 2 * i, again);
         dync__flow_add(&f, 2 * i, 2 * i + 1, dync__part_weight(m, i));
         DYNC__EACH_USER(c, i, u) dync__flow_add(&f, 2 * i + 1, 2 * u, DYNC__FLOW_INFINITE);
@@ -139,14 +139,16 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c)
     m.freed = dync__arena_alloc(&c->arena, n);
     m.decides = dync__arena_alloc(&c->arena, n);
     m.stands = dync__arena_alloc(&c->arena, n);
+    m.again = dync__arena_alloc(&c->arena, n * sizeof *m.again);
     m.heap = dync__arena_alloc(&c->arena, (3 * n + (size_t)c->first_user[c->n]) * sizeof *m.heap);
     m.seen = dync__arena_alloc(&c->arena, n * sizeof *m.seen);
     if (!m.distance || !m.order || !m.banned || !m.freed || !m.decides || !m.stands || !m.heap ||
-        !m.seen)
+        !m.seen || !m.again)
         return DYNC_ERR_MEMORY;
     dync__part_measure(&m);
     dync__part_decisions(&m);
     dync__part_stand(&m);
+    for (int i = 0; i < c->n; i++) m.again[i] = dync__part_again(&m, i);
     DYNC__TRY(dync__part_solve(&m));
     return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
 }

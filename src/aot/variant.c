@@ -24,9 +24,9 @@ enum { DYNC__AOT_VARIANTS = DYNC__SMALLER(0, 1) };
 struct dync__aot_variants {
     dync__mutex lock; /* n, lost and states */
     int n;
-    int64_t lost;                      /* elements written out, or zeros, so far */
-    dync__options options;             /* of the form's part where there is one */
-    const dync__inner_compiler *inner; /* NULL: an instance, which asks the form */
+    int64_t lost; /* elements written out, or zeros, so far */
+    dync__options options;
+    const dync__inner_compiler *inner;
     dync__aot_variant at[DYNC__VARIANTS];
 };
 
@@ -96,17 +96,6 @@ DYNC__RARE static dync__node *dync__variant_wide(dync__rewrite *r, const dync__l
     return rows ? n : dync__variant_view(r, DYNC__USED(DYNC__OP_permute), n, ndim, back, &there);
 }
 
-/* Of a tangent that did not arrive. */
-DYNC__RARE static dync__node *dync__variant_zeros(dync__rewrite *r, const dync__info *dense)
-{
-    dync__info info = *dense;
-    dync__arg args[3] = {dync__arg_dims(info.lay.ndim, info.lay.shape), dync__arg_dtype(info.dtype),
-                         dync__arg_device(info.device)};
-    info.alias = -1;
-    if (dync__layout_contiguous(&info.lay, info.lay.ndim, dense->lay.shape) != DYNC_OK) return NULL;
-    return dync__graph_call(r->to, DYNC__USED(DYNC__OP_zeros), 3, args, 1, &info, NULL);
-}
-
 /* Inputs first: what is saved, then what arrives. */
 DYNC__RARE static dync_status dync__variant_inputs(dync__rewrite *r, const dync__aot_part *p,
                                                    const int *comes)
@@ -122,7 +111,7 @@ DYNC__RARE static dync_status dync__variant_inputs(dync__rewrite *r, const dync_
     for (int i = 0; i < p->n_tangents; i++) {
         dync__node *old = r->from->node.at[p->n_saved + i], **to = &r->copy[old->index];
         if (comes[i] == DYNC__COMES_DENSE) continue;
-        *to = comes[i] == DYNC__COMES_NOT ? dync__variant_zeros(r, &old->info[0])
+        *to = comes[i] == DYNC__COMES_NOT ? dync__absent_zeros(r, &old->info[0])
                                           : dync__variant_wide(r, &old->info[0].lay, comes[i], *to);
         if (!*to) return DYNC_ERR_MEMORY;
     }
