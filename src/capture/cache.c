@@ -88,10 +88,12 @@ static DYNC__NOINLINE bool dync__call_served(dync__compiled *f, int nargs, const
         *status = dync__call_eagerly(f, nargs, args, result);
         return true;
     }
-    dync__verify *verify = DYNC__UNLIKELY(dync__verify_on()) ? dync__verify_used->begin(f, e, &call)
-                                                             : NULL;
+    dync__verify *verify = DYNC__UNLIKELY(dync__verify_on())
+                               ? DYNC__ATOMIC_LOAD(&dync__verify_used)->begin(f, e, &call)
+                               : NULL;
     *status = dync__call_entry(f, e, &call, verify ? NULL : into, result);
-    if (DYNC__UNLIKELY(verify != NULL)) *status = dync__verify_used->end(verify, *status, result);
+    if (DYNC__UNLIKELY(verify != NULL))
+        *status = DYNC__ATOMIC_LOAD(&dync__verify_used)->end(verify, *status, result);
     if (DYNC__ATOMIC_LOAD(&e->dead)) dync__compiled_bury(f);
     return true;
 }

@@ -115,13 +115,16 @@ DYNC__OFTEN DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s
     dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
     if (status == DYNC_OK) {
         dync__trace_pause pause = dync__trace_pause_begin(t);
-        dync__verify *verify = dync__verify_on() ? dync__verify_used->segment_begin(t->fn, s, in)
-                                                 : NULL;
+        dync__verify *verify =
+            dync__verify_on() ? DYNC__ATOMIC_LOAD(&dync__verify_used)->segment_begin(t->fn, s, in)
+                              : NULL;
         uint64_t start = t->fresh ? dync__now_ns() : 0;
         status = t->cut.plain ? dync__segment_run_plain(s, s->n_in, in, out)
                               : dync__segment_run(s, s->n_in, in, out);
         if (t->fresh) (void)DYNC__ATOMIC_ADD(&t->fn->history.run_ns, dync__now_ns() - start);
-        if (verify) status = dync__verify_used->segment_end(verify, status, out, s->n_out);
+        if (verify)
+            status =
+                DYNC__ATOMIC_LOAD(&dync__verify_used)->segment_end(verify, status, out, s->n_out);
         dync__trace_pause_end(t, pause);
     }
     dync__room_end(in, few, s->n_in, sizeof *in);

@@ -164,8 +164,10 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     dync_scope scope = dync_scope_begin();
     /* registered later? the table's own were found when the node was made */
     int op = node->op >= 0 || node->callee ? node->op : dync__custom_find(node->target);
-    if (node->callee && dync__graph_custom_call)
-        status = dync__graph_custom_call(node, node->nargs, args, t);
+    dync_status (*custom_call)(dync__node *, int nargs, dync__arg *args, dync__tensor **out) =
+        node->callee ? DYNC__ATOMIC_LOAD(&dync__graph_custom_call) : NULL;
+    if (custom_call)
+        status = custom_call(node, node->nargs, args, t);
     else if (op >= 0)
         status = (dync__op_run)(op, node->nargs, args, t);
     else

@@ -120,7 +120,7 @@ DYNC__FN dync_status dync__dispatch(dync__opcall *call)
     dync__handler *top = dync__tls.handler;
     if (dync__profile_on() && !top && !dync__tls.recording) return dync__dispatch_profiled(call);
     if (dync__anomaly_on() && !top && !dync__tls.recording)
-        return dync__anomaly_watch(call, dync__dispatch_tape);
+        return DYNC__ATOMIC_LOAD(&dync__anomaly_watch)(call, dync__dispatch_tape);
     return top ? top->call(top, call) : dync__dispatch_tape(call);
 }
 

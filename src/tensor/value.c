@@ -152,7 +152,9 @@ DYNC__FN dync_value dync__value_plain(dync_value v)
     if (dync__value_is_sized(v))
         return v.source == DYNC__SYM_SIZE ? dync_v_int(dync__sz_number(v.as.i))
                                           : dync_v_float(dync__sf_number(v.as.f));
-    return v.kind == DYNC_KIND_SYM && dync__specialise_hook ? dync__specialise_hook(v) : v;
+    if (v.kind != DYNC_KIND_SYM) return v;
+    dync_value (*specialise)(dync_value) = DYNC__ATOMIC_LOAD(&dync__specialise_hook);
+    return specialise ? specialise(v) : v;
 }
 
 /* Numbers convert into one another as in C; a float beyond int64 saturates, NaN gives 0. */
