@@ -19,6 +19,15 @@ DYNC__RARE DYNC__FN dync_status dync__inplace_quiet(void)
     return dync__fail(DYNC_ERR_AUTOGRAD, no_grad);
 }
 
+/* A view made without grad mode of what requires a gradient: written in grad mode the base would
+ * keep its history, which does not know the write. */
+DYNC__FN bool dync__view_is_quiet(const dync__tensor *t)
+{
+    const dync__grad_meta *meta = dync__grad_meta_peek(t);
+    return meta && meta->base && meta->view_kind == DYNC__VIEW_NO_GRAD &&
+           dync__tensor_requires_grad(meta->base);
+}
+
 /* Views that must not be written, and why: messages as PyTorch words them. */
 DYNC__RARE static dync_status dync__view_kind_check(const dync__tensor *self)
 {

@@ -126,6 +126,7 @@ DYNC__FN dync_status dync__view_track(dync__tensor *source, dync__tensor *view, 
 /* may it be written in place, with grad mode on? */
 DYNC__FN dync_status dync__inplace_quiet(void); /* the error of a view made without grad mode */
 DYNC__FN dync_status dync__inplace_check(dync__tensor *self, bool viewed);
+DYNC__FN bool dync__view_is_quiet(const dync__tensor *t); /* whatever is written into it: no */
 DYNC__FN dync_tensor *dync__grad_zeros(dync_dims shape, int dtype, int device);
 /* The history of a tensor after node's operation wrote it: prepare makes what is needed (may fail),
  * commit cannot fail. A view's write becomes one of its base. drop: not written after all. */

@@ -309,7 +309,12 @@ static dync_status dync__tape_control(dync__opcall *c)
  * without a rule gets a node that says so in backward: the forward is legal. */
 static dync_status dync__tape_call(dync__opcall *c)
 {
-    if (dync__grad_is_off() || !dync__call_requires(c)) return dync__tape_plain(c);
+    if (dync__grad_is_off()) return dync__tape_plain(c);
+    if (!dync__call_requires(c)) {
+        bool quiet = c->row->cls == DYNC__INPLACE && c->args[0].kind == DYNC__A_TENSOR &&
+                     dync__view_is_quiet(c->args[0].as.t);
+        return quiet ? dync__inplace_quiet() : dync__tape_plain(c);
+    }
     const dync__op_row *row = c->row;
     if (dync__row_is_control(row)) return dync__tape_control(c);
     if (row->cls == DYNC__INPLACE) return dync__tape_inplace(c);

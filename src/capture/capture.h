@@ -99,6 +99,7 @@ typedef struct dync__capture_gradients {
     dync_status (*backward)(const dync__effect *, int n, dync__tensor *const *env);
     dync_status (*write)(dync__tensor *self, bool viewed); /* may it be written in place? */
     dync_status (*quiet_write)(void); /* the error of a view that was made without grad mode */
+    bool (*quiet)(const dync__tensor *self); /* is it one of what requires a gradient? */
 } dync__capture_gradients;
 /* recursion: in grads.c, which records effects */
 DYNC__DATA_DECL const dync__grad_intercept dync__trace_grads;

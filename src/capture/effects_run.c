@@ -78,8 +78,8 @@ static dync_status dync__effect_of_gradients(const dync__effect *e, dync__tensor
 }
 
 DYNC__UNUSED static const dync__capture_gradients dync__capture_gradients_all = {
-    &dync__trace_grads, dync__effect_of_gradients, dync__effects_backward, dync__inplace_check,
-    dync__inplace_quiet};
+    &dync__trace_grads,  dync__effect_of_gradients, dync__effects_backward,
+    dync__inplace_check, dync__inplace_quiet,       dync__view_is_quiet};
 DYNC__DATA const dync__capture_gradients *dync__capture_gradients_used =
     DYNC__FOR_GRADIENTS(&dync__capture_gradients_all);
 DYNC__FN void dync__capture_use_gradients(void)

@@ -143,34 +143,54 @@ DYNC__FN dync_status dync__tracer_call(dync__handler *self, dync__opcall *c)
     return status;
 }
 
-/* Does the tape take what the node gives for a view? (What is detached is itself.) */
-static bool dync__tracer_is_view(const dync__node *n)
+/* What a view made in the pending graph is a view of, in the end. */
+typedef struct dync__view_way {
+    const dync__node *of;
+    bool viewed, quiet; /* at all; one on the way was made without grad mode */
+} dync__view_way;
+static dync__view_way dync__tracer_viewed(const dync__node *of)
 {
-    if (!n || n->op < 0 || n->kind == DYNC__N_PLACEHOLDER || n->args[0].kind != DYNC__A_NODE)
-        return false;
-    const dync__op_row *row = dync__op_info(n->op);
-    return row->cls == DYNC__VIEW && !(row->flags & DYNC__OP_NONDIFF);
+    dync__view_way way = {of, false, false};
+    for (; of && of->kind != DYNC__N_PLACEHOLDER; of = of->args[0].as.node) {
+        if (of->op == DYNC__NODE_GETITEM && of->args[0].as.node->view) of = of->args[0].as.node;
+        if (!of->view || of->args[0].kind != DYNC__A_NODE) break;
+        way.viewed |= !of->handed;
+        way.quiet |= of->no_grad && !of->handed;
+    }
+    way.of = of;
+    return way;
+}
+
+/* Does the value require a gradient by now? A write may have given it a history. */
+static bool dync__tracer_node_requires(const dync__tracer *t, const dync__node *n)
+{
+    bool input = n->kind == DYNC__N_PLACEHOLDER && n->env >= 0;
+    const dync__tensor *x = input ? t->env.fake.at[n->env] : NULL;
+    for (int i = 0; i < t->rec.made.n && !input; i++)
+        if (t->rec.made.at[i]->node == n) x = t->rec.made.at[i];
+    return n->requires_grad[0] || (x && x->flags & DYNC__T_REQUIRES_GRAD);
 }
 
 /* What the tape says before anything else when the program runs eagerly: an in-place write to a
  * leaf that requires grad, or to a view of one or one made without grad mode, in grad mode. */
 DYNC__FN dync_status dync__tracer_leaf_written(const dync__opcall *c)
 {
+    const dync__capture_gradients *gradients = dync__capture_gradients_used;
+    const dync__tracer *t = dync__tracer_peek();
     if (c->row->cls != DYNC__INPLACE || dync__grad_is_off() || !c->nargs ||
-        c->args[0].kind != DYNC__A_TENSOR)
+        c->args[0].kind != DYNC__A_TENSOR || !gradients)
         return DYNC_OK;
     const dync__tensor *x = c->args[0].as.t;
-    const dync__capture_gradients *gradients = dync__capture_gradients_used;
-    const dync__node *of = x->node; /* what a view made in the pending graph is a view of */
-    bool quiet = false;
-    for (; dync__tracer_is_view(of); of = of->args[0].as.node) quiet |= of->no_grad;
-    if (quiet && gradients && dync__opcall_requires_grad(c)) return gradients->quiet_write();
-    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
-    const dync__tracer *t = dync__tracer_peek();
-    if (x->node && (of->kind != DYNC__N_PLACEHOLDER || of->env < 0)) return DYNC_OK;
+    dync__view_way way = dync__tracer_viewed(x->node);
+    const dync__node *of = way.of;
+    if (way.quiet && (dync__opcall_requires_grad(c) || (t && dync__tracer_node_requires(t, of))))
+        return gradients->quiet_write();
     if (!t || (!x->node && !dync__tracer_owns(t, x))) return DYNC_OK;
+    if (x->node && (of->kind != DYNC__N_PLACEHOLDER || of->env < 0)) return DYNC_OK;
     dync__tensor *real = t->env.real.at[x->node ? of->env : x->node_output];
-    return real && gradients ? gradients->write(real, x->node != NULL) : DYNC_OK;
+    if (real && gradients->quiet(real)) return gradients->quiet_write();
+    if (!(x->flags & DYNC__T_REQUIRES_GRAD) || (x->flags & DYNC__T_WRITTEN)) return DYNC_OK;
+    return real ? gradients->write(real, way.viewed) : DYNC_OK;
 }
 
 /* A call that follows a script notes nothing: when it leaves it, dync__replay_leave does. */

@@ -266,6 +266,16 @@ static const char *dync__tracer_module(dync__tracer *t)
     return source;
 }
 
+/* Does the tape take what the call gives for views? (What is detached is itself.) */
+static bool dync__tracer_views(const dync__opcall *c)
+{
+    if ((c->row->cls != DYNC__VIEW && c->row->cls != DYNC__COMPOSITE) ||
+        c->row->flags & DYNC__OP_NONDIFF || !c->nargs || c->args[0].kind != DYNC__A_TENSOR)
+        return false;
+    const dync__tensor *of = c->args[0].as.t, *to = c->nout ? c->out[0] : NULL;
+    return to && to->storage == of->storage;
+}
+
 DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
 {
     dync__arg args[DYNC__MAX_ARGS];
@@ -279,6 +289,8 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;
     n->no_grad = dync__grad_is_off();
+    n->view = dync__tracer_views(c);
+    n->handed = n->view && c->out[0] == c->args[0].as.t;
     n->source = dync__tracer_module(t);
     t->rec.pending++;
     DYNC__TRY(dync__tracer_outputs(t, c, n));

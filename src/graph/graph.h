@@ -31,6 +31,8 @@ struct dync__node {
     bool apart;    /* what it gives leaves before anything uses it: hooks stand there */
     bool has_info; /* false for scalars and lists */
     bool no_grad;  /* capture: recorded without grad mode */
+    bool view;     /* capture: what it gives lies on its first argument's memory */
+    bool handed;   /* capture: it is its first argument */
     bool backward; /* AOT: the walk backward made it */
     bool is_read;  /* AOT: forward's, and what the walk backward made reads it: so do rules */
     /* get_attr: the parameter or constant; the graph holds a reference */
