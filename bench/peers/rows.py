@@ -282,6 +282,8 @@ def table():
     add("sgemm", "sgemm 512, a.T", "matmul", [1, 0], function(product(1, 0), randn(512, 512), randn(512, 512)))
     add("sgemm", "sgemm 512, b.T", "matmul", [0, 1], function(product(0, 1), randn(512, 512), randn(512, 512)))
     add("sgemm", "sgemm 8 heads 128x32x128, b.T", "matmul", [0, 1], function(product(0, 1), randn(8, 128, 32), randn(8, 128, 32)))
+    for m, k, n in ((4, 4, 4), (6, 4, 1), (16, 16, 16)):
+        add("sgemm", f"sgemm 1024 of {m}x{k}x{n}", "matmul", [0, 0], function(product(0, 0), randn(1024, m, k), randn(1024, k, n)))
     for batch, inner, outer, act in ((1, 784, 256, 1), (64, 784, 256, 1), (128, 256, 1024, 2), (128, 1024, 256, 0), (1, 1024, 1024, 2), (512, 512, 512, 1)):
         add("linear", f"linear {batch}x{inner}x{outer} {('', 'relu', 'gelu')[act]}".rstrip(), "linear", [inner, outer, act],
             module(lambda i=inner, o=outer, a=act: LinearAct(i, o, a), randn(batch, inner)))

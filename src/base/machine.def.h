@@ -172,6 +172,8 @@
     X(GEMM_RELAID, 128 * 1024, bytes, "of a b along the sum, made dense along its rows for short sums", "peers sgemm") \
     X(GEMM_SHARE, 512, rows, "or columns of a piece that packs the other operand", "peers --threads=2 sgemm") \
     X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
+    X(GEMM_MANY, 8, products, "from here a batch is done by one call for each tile", "peers sgemm") \
+    X(GEMM_MANY_OF, 1 << 15, products, "of numbers in each of them, at most", "peers sgemm") \
     X(GEMM_STACK, DYNC__SMALLER(512, 16384), bytes, "panels up to which no memory is asked for", "peers sgemm") \
     X(MM_FEW, 8, rows, "of bf16: so few are converted and b read as it is", "peers linear") \
     X(MM_ROWS, 12 * 14, rows, "of bf16, converted at a time", "peers linear") \

@@ -32,13 +32,15 @@ enum {
 };
 /* A_ROWS: a is dense along k, its rows a_step apart; else dense along the rows and its steps of
  * k a_step apart (packed, transposed). HALF: vectors of 32 bytes where those of the machine have
- * 64. TAIL is for the emitter: the last vector is a part, by mask and lanes. The number of a
+ * 64. TAIL is for the emitter: the last vector is a part, by mask and lanes. MANY (TILE, without
+ * d): blocks are tiles of products behind each other. The number of a
  * list of after.h stands above AFTER. ADD: d (c itself in DOTS) is added at the end. BIAS: one
  * element of d to a whole row. */
 enum {
     DYNC__GT_A_ROWS = 1,
     DYNC__GT_TAIL = 2,
     DYNC__GT_HALF = 4,
+    DYNC__GT_MANY = 8,
     DYNC__GT_AFTER = 8,
     DYNC__GT_ADD = 1 << DYNC__GT_AFTER,
     DYNC__GT_BIAS = 2 << DYNC__GT_AFTER,
@@ -53,7 +55,7 @@ enum {
 #define DYNC__GT_CONTRACT
 #endif
 
-/* Steps in bytes. dync__gt_do changes b, c, d, more and blocks. */
+/* Steps in bytes. dync__gt_do changes a (MANY), b, c, d, more and blocks. */
 typedef struct dync__gt_args {
     const void *a, *b, *d;
     void *c;
@@ -68,6 +70,7 @@ typedef struct dync__gt_args {
     /* TILE: operands of what follows, from number 1 on (d is 0), and from row to row */
     const void *more[DYNC__AFTER_MORE];
     int64_t more_step[DYNC__AFTER_MORE];
+    int64_t a_next, c_next, more_next[DYNC__AFTER_MORE]; /* MANY: from block to block, as b_next */
     int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
     const void *lanes;
 } dync__gt_args;

@@ -322,12 +322,26 @@ static void dync__gt_plain_block(int kind, int type, int flags, int rows, int co
     if (listed) dync__gt_follow_from(&list, first ? 2 : 0, type, rows, columns, x);
 }
 
+/* MANY: to the next product. */
+static void dync__gt_to_next(dync__gt_args *x)
+{
+    x->a = (const char *)x->a + x->a_next;
+    x->b = (const char *)x->b + x->b_next;
+    x->c = (char *)x->c + x->c_next;
+    for (int i = 0; i < DYNC__AFTER_MORE && x->more[i]; i++)
+        x->more[i] = (const char *)x->more[i] + x->more_next[i];
+}
+
 /* x->blocks blocks of whole columns, as the machine code counts them; x is used up. */
 static void dync__gt_plain(int kind, int type, int flags, int rows, int columns, dync__gt_args *x)
 {
     for (;; x->blocks--) {
         dync__gt_plain_block(kind, type, flags, rows, columns, x);
         if (kind >= DYNC__GT_COPY || x->blocks == 1) return;
+        if (flags & DYNC__GT_MANY) {
+            dync__gt_to_next(x);
+            continue;
+        }
         int64_t width = kind == DYNC__GT_DOTS ? x->d_step * columns
                                               : columns * dync__gt_bytes(type);
         x->b = (const char *)x->b + (kind == DYNC__GT_DOTS ? x->b_step * columns : x->b_next);

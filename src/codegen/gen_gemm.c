@@ -216,10 +216,39 @@ static void dync__gt_prefetch(dync__gtx *g)
     }
 }
 
+/* An argument moves by another one. */
+static void dync__gt_emit_on(dync__gtx *g, size_t arg, size_t by)
+{
+    dync__gt_get(g, DYNC__G_T0, dync__gt_arg(by));
+    DYNC__A(g->a, ADD_TO, .x = DYNC__G_T0, .y = dync__gt_arg(arg));
+}
+
+/* To the next columns of one product. */
+static void dync__gt_emit_columns(dync__gtx *g)
+{
+    int width = g->vectors * g->bytes;
+    DYNC__A(g->a, ADD_N, .y = DYNC__GT_ARG(c), .n = width);
+    for (int i = 0; i < g->after->stream.n; i++)
+        if (dync__gt_reads(g, i) && !dync__gt_same(g, i))
+            DYNC__A(g->a, ADD_N, .y = dync__gt_arg((size_t)dync__gt_sources[i].arg), .n = width);
+}
+
+/* To the next product. */
+static void dync__gt_emit_next(dync__gtx *g)
+{
+    dync__gt_emit_on(g, offsetof(dync__gt_args, a), offsetof(dync__gt_args, a_next));
+    dync__gt_emit_on(g, offsetof(dync__gt_args, c), offsetof(dync__gt_args, c_next));
+    for (int i = 1; i < g->after->stream.n; i++)
+        if (dync__gt_reads(g, i))
+            dync__gt_emit_on(g, (size_t)dync__gt_sources[i].arg,
+                             offsetof(dync__gt_args, more_next) +
+                                 (size_t)(i - 1) * sizeof(int64_t));
+}
+
 static void dync__gt_tile(dync__gtx *g)
 {
     dync__asm *a = g->a;
-    int block = dync__a_label(a), width = g->vectors * g->bytes;
+    int block = dync__a_label(a);
     DYNC__A(a, ENTER, .n = dync__gt_saved(g));
     dync__gt_mask(g);
     dync__gt_bind(g, block);
@@ -237,12 +266,11 @@ static void dync__gt_tile(dync__gtx *g)
     dync__gt_steps(g);
     a->scratch = dync__gen_scratch;
     dync__gt_tile_end(g);
-    dync__gt_get(g, DYNC__G_T0, DYNC__GT_ARG(b_next));
-    DYNC__A(a, ADD_TO, .x = DYNC__G_T0, .y = DYNC__GT_ARG(b));
-    DYNC__A(a, ADD_N, .y = DYNC__GT_ARG(c), .n = width);
-    for (int i = 0; i < g->after->stream.n; i++)
-        if (dync__gt_reads(g, i) && !dync__gt_same(g, i))
-            DYNC__A(a, ADD_N, .y = dync__gt_arg((size_t)dync__gt_sources[i].arg), .n = width);
+    dync__gt_emit_on(g, offsetof(dync__gt_args, b), offsetof(dync__gt_args, b_next));
+    if (g->flags & DYNC__GT_MANY)
+        dync__gt_emit_next(g);
+    else
+        dync__gt_emit_columns(g);
     DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = DYNC__GT_ARG(blocks), .n = 1, .label = block);
     DYNC__A(a, LEAVE, .n = dync__gt_saved(g));
 }

@@ -114,7 +114,7 @@ static void dync__gemm_follow(const dync__gemm *g)
     size_t bytes = (size_t)(DYNC__GEMM_ROWS * g->k * dync__gt_bytes(g->type));
     char *panel;
     switch (g->path) {
-    case DYNC__GEMM_DOTS: dync__gemm_dots(g); return;
+    case DYNC__GEMM_DOTS: dync__gemm_dots(g, NULL); return;
     case DYNC__GEMM_LINES:
         for (int64_t p = 0; p < g->k; p += DYNC__GEMM_FEW_LINES)
             dync__gemm_direct(g, p, DYNC__MIN(DYNC__GEMM_FEW_LINES, g->k - p), NULL, NULL);
@@ -204,6 +204,22 @@ DYNC__RARE static void dync__gemm_swap(int64_t *a, int64_t *b)
     *b = t;
 }
 
+DYNC__FN void dync__gemm_transpose(dync__gemm *g)
+{
+    static const dync__gemm_after none = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
+    const char *a = g->a;
+    g->a = g->b;
+    g->b = a;
+    dync__gemm_swap(&g->m, &g->n);
+    dync__gemm_swap(&g->a_row, &g->b_col);
+    dync__gemm_swap(&g->a_col, &g->b_row);
+    dync__gemm_swap(&g->c_row, &g->c_col);
+    g->d_row = g->c_row;
+    g->done = NULL;
+    g->packed = NULL;
+    g->after = none;
+}
+
 /* c where d is, or cleared. */
 static void dync__gemm_start(dync__gemm *g)
 {
@@ -259,18 +275,8 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
      * column */
     if ((g->c_col != 1 && g->c_row == 1 && g->n > 1) ||
         (g->n == 1 && g->m > 1 && g->type <= DYNC__GT_F64)) {
-        const char *a = g->a;
         if (g->d && g->d != g->c) dync__gemm_start(g);
-        g->a = g->b;
-        g->b = a;
-        dync__gemm_swap(&g->m, &g->n);
-        dync__gemm_swap(&g->a_row, &g->b_col);
-        dync__gemm_swap(&g->a_col, &g->b_row);
-        dync__gemm_swap(&g->c_row, &g->c_col);
-        g->d_row = g->c_row;
-        g->done = NULL;
-        g->packed = NULL;
-        g->after = none;
+        dync__gemm_transpose(g);
     }
     /* sums along rows of b begin in c */
     if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
@@ -356,5 +362,5 @@ DYNC__FN void dync__gemm_products(int bytes, int64_t n, int64_t count, const voi
     if (DYNC__GEMM_BRIEF)
         dync__gemm_run(&g);
     else
-        dync__gemm_dots(&g);
+        dync__gemm_dots(&g, NULL);
 }

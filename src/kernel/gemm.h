@@ -52,11 +52,16 @@ DYNC__FN bool dync__gemm_run(dync__gemm *);
  * after do not count. done is told of all rows at once. */
 DYNC__FN void dync__gemm_brief(const dync__gemm *, int dtype);
 /* A small product for once and all: what tiles run where; NULL: not small, or no machine code
- * (never an error). run: false where the code is gone (dync_shutdown); d as in g. */
+ * (never an error). many: it will be run for many at once, best without calls between (no d).
+ * run: false where the code is gone (dync_shutdown); d as in g; NULL: one product. */
 typedef struct dync__gemm_fixed dync__gemm_fixed;
-DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *);
+DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *, bool many);
+/* Products behind each other: how many, and bytes from one's operands to the next's. */
+typedef struct dync__gemm_many {
+    int64_t n, a, b, c, more[DYNC__AFTER_MORE];
+} dync__gemm_many;
 DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *, const char *a, const char *b, char *c,
-                                   const char *d, const char *const *more);
+                                   const char *d, const char *const *more, const dync__gemm_many *);
 DYNC__FN void dync__gemm_fixed_free(dync__gemm_fixed *);
 /* Would a b that is multiplied many times better be packed? */
 DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k, int64_t b_row,

@@ -20,8 +20,19 @@ DYNC__FN dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int
     return t;
 }
 
-/* Runs a tile or, for a fixed product, writes it down. A tile too many, or one without machine
- * code, makes f->n greater than DYNC__GEMM_FIXED: the product cannot be fixed. */
+/* Writes a tile of a fixed product down. One too many, or without machine code, makes f->n greater
+ * than DYNC__GEMM_FIXED: the product cannot be fixed. */
+static void dync__gemm_note(dync__gemm_fixed *f, dync__gt_fn fn, const dync__gt_args *x)
+{
+    if (fn && f->n < DYNC__GEMM_FIXED) {
+        f->tile[f->n].fn = fn;
+        f->tile[f->n++].x = *x;
+    } else {
+        f->n = DYNC__GEMM_FIXED + 1;
+    }
+}
+
+/* Runs a tile or, for a fixed product, writes it down. */
 static void dync__gemm_do(dync__gemm_tile *t, int rows, int columns, dync__gt_args *x)
 {
     dync__gemm_fixed *f = t->fix;
@@ -37,37 +48,41 @@ static void dync__gemm_do(dync__gemm_tile *t, int rows, int columns, dync__gt_ar
             dync__gt_do(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
         return;
     }
-    dync__gt_fn fn = f->n >= DYNC__GEMM_FIXED ? NULL
-                     : columns == t->columns
+    dync__gt_fn fn = columns == t->columns
                          ? t->fn[odd]
                          : dync__gt_find(DYNC__GT_TILE, t->type, t->flags, rows, columns, x);
-    if (fn) {
-        f->tile[f->n].fn = fn;
-        f->tile[f->n].x = *x;
-    }
-    f->n += fn ? 1 : DYNC__GEMM_FIXED + 1;
+    dync__gemm_note(f, fn, x);
 }
 
-/* n columns of `rows` rows: whole tiles by one call, then the rest. b_next: from one tile's b to
- * the next's. */
+/* The operands of the tile `columns` columns on, of which b's are `b_on` bytes on. */
+static void dync__gemm_on(const dync__gemm_tile *t, dync__gt_args *x, int64_t columns, int64_t b_on)
+{
+    int64_t bytes = columns * dync__gt_bytes(t->type);
+    bool bias = t->flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER;
+    x->b = (const char *)x->b + b_on;
+    x->c = (char *)x->c + bytes;
+    if (x->d && !bias) x->d = (const char *)x->d + bytes;
+    for (int i = 0; i < DYNC__AFTER_MORE; i++)
+        if (x->more[i] && !t->same[i]) x->more[i] = (const char *)x->more[i] + bytes;
+}
+
+/* n columns of `rows` rows: whole tiles by one call (MANY: one by one), then the rest. b_next: from
+ * one tile's b to the next's. */
 DYNC__FN void dync__gemm_row(dync__gemm_tile *t, int rows, int64_t n, const dync__gt_args *x,
                              int64_t b_next)
 {
     int64_t blocks = n == t->columns ? 1 : n / t->columns, rest = n - blocks * t->columns,
-            done = blocks * t->columns * dync__gt_bytes(t->type);
-    dync__gt_args y = *x;
-    bool bias = t->flags >> DYNC__GT_AFTER == DYNC__GT_BIAS >> DYNC__GT_AFTER;
-    if (blocks) {
-        y.blocks = blocks;
+            each = t->flags & DYNC__GT_MANY ? 1 : blocks;
+    for (int64_t i = 0; i < blocks; i += each) {
+        dync__gt_args y = *x;
+        dync__gemm_on(t, &y, i * t->columns, i * b_next);
+        y.blocks = each;
         y.b_next = b_next;
         dync__gemm_do(t, rows, t->columns, &y);
     }
     if (rest) {
-        y.b = (const char *)x->b + blocks * b_next;
-        y.c = (char *)x->c + done;
-        if (x->d && !bias) y.d = (const char *)x->d + done;
-        for (int i = 0; i < DYNC__AFTER_MORE; i++)
-            if (x->more[i] && !t->same[i]) y.more[i] = (const char *)x->more[i] + done;
+        dync__gt_args y = *x;
+        dync__gemm_on(t, &y, blocks * t->columns, blocks * b_next);
         y.blocks = 1;
         dync__gemm_do(t, rows, (int)rest, &y);
     }
@@ -132,6 +147,7 @@ DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char 
     int64_t parts = (g->m + t.rows - 1) / t.rows,
             next = t.columns * (g->packed ? g->k * bytes : wide);
     t.fix = fix;
+    if (fix && fix->many) t.flags |= DYNC__GT_MANY;
     if (fix && parts > DYNC__GEMM_FIXED) { /* at least a tile each */
         fix->n = DYNC__GEMM_FIXED + 1;
         return;
@@ -165,8 +181,10 @@ DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char 
 
 /* Inner products of rows [i, i + rows) of a with columns [j, end) of b, four at a time; an addend d
  * must be c itself. */
-static void dync__gemm_dot_rows(const dync__gemm *g, int64_t i, int rows, int64_t j, int64_t end)
+static void dync__gemm_dot_rows(const dync__gemm *g, int64_t i, int rows, int64_t j, int64_t end,
+                                dync__gemm_fixed *fix)
 {
+    int flags = g->d ? DYNC__GT_ADD : 0;
     int64_t bytes = dync__gt_bytes(g->type);
     for (int64_t lines; j < end; j += lines) {
         dync__gt_args x = {.k = g->k,
@@ -179,14 +197,18 @@ static void dync__gemm_dot_rows(const dync__gemm *g, int64_t i, int rows, int64_
         x.c = g->c + i * x.c_step + j * x.d_step;
         lines = DYNC__MIN(4, end - j);
         x.blocks = lines == 4 ? (end - j) / 4 : 1;
-        dync__gt_do(DYNC__GT_DOTS, g->type, g->d ? DYNC__GT_ADD : 0, rows, (int)lines, &x);
+        if (fix)
+            dync__gemm_note(fix, dync__gt_find(DYNC__GT_DOTS, g->type, flags, rows, (int)lines, &x),
+                            &x);
+        else
+            dync__gt_do(DYNC__GT_DOTS, g->type, flags, rows, (int)lines, &x);
         if (lines == 4) lines = (end - j) / 4 * 4;
     }
 }
 
 /* As many rows at once as the registers allow; a large b passes by once, some columns at a time for
  * all rows. */
-DYNC__FN void dync__gemm_dots(const dync__gemm *g)
+DYNC__FN void dync__gemm_dots(const dync__gemm *g, dync__gemm_fixed *fix)
 {
     int most = 4;
     while (!dync__gt_fits(DYNC__GT_DOTS, g->type, g->d ? DYNC__GT_ADD : 0, most, 4)) most--;
@@ -198,7 +220,7 @@ DYNC__FN void dync__gemm_dots(const dync__gemm *g)
         int64_t end = DYNC__MIN(j + some, g->n);
         for (int64_t part = 0, i = 0, next; part < parts; part++, i = next) {
             next = dync__gemm_share(g->m, parts, part + 1);
-            dync__gemm_dot_rows(g, i, (int)(next - i), j, end);
+            dync__gemm_dot_rows(g, i, (int)(next - i), j, end, fix);
             if (g->done && end == g->n) g->done(g->user, i, next);
         }
     }

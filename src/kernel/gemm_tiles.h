@@ -18,7 +18,9 @@ typedef struct dync__gemm_tile {
 enum { DYNC__GEMM_FIXED = 16 };
 struct dync__gemm_fixed {
     uint32_t epoch;
-    int n; /* more than there is room for: none */
+    int n;      /* more than there is room for: none */
+    bool many;  /* tiles of MANY, each without blocks of its own */
+    bool swaps; /* a and b have changed places */
     int type;
     /* packs > 0: b's columns are dense; these `lines` columns of `packs` elements, `line` apart,
      * are transposed into dense rows first */
@@ -31,7 +33,7 @@ struct dync__gemm_fixed {
 };
 
 /* dync__gemm_fix in the caller's memory. */
-DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *, const dync__gemm *);
+DYNC__FN bool dync__gemm_fix_in(dync__gemm_fixed *, const dync__gemm *, bool many);
 
 /* ---- gemm_tiles.c ---------------------------------------------------------------------------- */
 DYNC__FN dync__gemm_tile dync__gemm_tile_for(int type, int flags, int64_t m, int64_t n, int most);
@@ -49,13 +51,15 @@ DYNC__FN void dync__gemm_more(const dync__gemm *g, dync__gt_args *x, int64_t row
  * written down there instead of run, or NULL. */
 DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char *panel,
                                 dync__gemm_fixed *fix);
-DYNC__FN void dync__gemm_dots(const dync__gemm *g);
+DYNC__FN void dync__gemm_dots(const dync__gemm *g, dync__gemm_fixed *fix);
 
 /* ---- gemm_blocks.c, gemm.c ------------------------------------------------------------------- */
 /* False: no memory for panels. */
 DYNC__FN bool dync__gemm_blocks(const dync__gemm *g);
 /* False: not such a product, or no memory. */
 DYNC__FN bool dync__gemm_relaid(const dync__gemm *g);
+/* The product of the transposes, whose result is c's; what follows it is left to others. */
+DYNC__FN void dync__gemm_transpose(dync__gemm *g);
 /* The way that the sizes and strides of a product ask for. */
 DYNC__FN uint8_t dync__gemm_path(const dync__gemm *g);
 #endif

@@ -148,7 +148,7 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
     if (!DYNC__GEMM_BRIEF) dync__mm_follow(g->call, g->data, index * g->m, &x.after);
     const dync__mm_state *state = g->call->state;
     bool fixed = !DYNC__GEMM_BRIEF && state && state->fixed && !g->accumulate &&
-                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more);
+                 dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more, NULL);
     bool told = !DYNC__GEMM_BRIEF && !fixed && dync__gemm_run(&x);
     if (DYNC__GEMM_BRIEF) dync__gemm_brief(&x, g->dtype), told = x.done != NULL;
     if (told || (fixed ? x.after.flags[0] != 0 : x.followed))
@@ -159,19 +159,26 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
     }
 }
 
-static void dync__mm_one(dync__mm *g, int64_t index)
+/* Where the operands of product `index` are. */
+static void dync__mm_at(const dync__mm *g, int64_t index, const char **a, const char **b, char **c)
 {
     int64_t bytes = dync__dtype_info(g->in_dtype)->bytes,
             c_bytes = dync__dtype_info(g->dtype)->bytes;
-    const char *a = g->a, *b = g->b;
-    char *c = g->c;
+    *a = g->a, *b = g->b, *c = g->c;
     for (int64_t d = g->n_batch - 1, i = index; d >= 0; d--) {
         int64_t at = i % g->shape[d];
         i /= g->shape[d];
-        a += at * g->a_step[d] * bytes;
-        b += at * g->b_step[d] * bytes;
-        c += at * g->c_step[d] * c_bytes;
+        *a += at * g->a_step[d] * bytes;
+        *b += at * g->b_step[d] * bytes;
+        *c += at * g->c_step[d] * c_bytes;
     }
+}
+
+static void dync__mm_one(dync__mm *g, int64_t index)
+{
+    const char *a, *b;
+    char *c;
+    dync__mm_at(g, index, &a, &b, &c);
     if (!DYNC__GEMM_BRIEF && g->few)
         dync__mm_few(g, index, a, b, c);
     else if (!DYNC__GEMM_BRIEF && g->converted)
@@ -182,11 +189,38 @@ static void dync__mm_one(dync__mm *g, int64_t index)
         dync__mm_integers(g, a, b, c);
 }
 
+/* Small products [begin, end) as they were laid out beforehand, along the last dim of the batch by
+ * one call. False: they were not, or an epilogue is to follow each. */
+static bool dync__mm_small(dync__mm *g, int64_t begin, int64_t end)
+{
+    const dync__mm_state *state = g->call->state;
+    int64_t bytes = dync__dtype_info(g->dtype)->bytes, last = g->n_batch - 1;
+    dync__gemm_after after = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
+    if (!state->fixed || last < 0 || g->accumulate || g->converted) return false;
+    dync__mm_follow(g->call, g->data, 0, &after);
+    if (g->call->epilogue && !after.flags[0]) return false;
+    dync__gemm_many many = {
+        .a = g->a_step[last] * bytes, .b = g->b_step[last] * bytes, .c = g->c_step[last] * bytes};
+    for (int i = 0; i < DYNC__AFTER_MORE; i++) many.more[i] = g->m * after.row[i] * bytes;
+    for (int64_t i = begin; i < end; i += many.n) {
+        const char *a, *b, *more[DYNC__AFTER_MORE];
+        char *c;
+        many.n = DYNC__MIN(g->shape[last] - i % g->shape[last], end - i);
+        dync__mm_at(g, i, &a, &b, &c);
+        for (int j = 0; j < DYNC__AFTER_MORE; j++)
+            more[j] = after.more[j] ? after.more[j] + i * many.more[j] : NULL;
+        if (!dync__gemm_fixed_run(state->fixed, a, b, c, NULL, more, &many)) return false;
+    }
+    if (g->call->epilogue) (void)DYNC__ATOMIC_ADD(&g->told, (int32_t)(end - begin));
+    return true;
+}
+
 DYNC__RARE static void dync__mm_part(void *user, int part, int n_parts)
 {
     dync__mm *g = user;
-    for (int64_t i = g->batches * part / n_parts; i < g->batches * (part + 1) / n_parts; i++)
-        dync__mm_one(g, i);
+    int64_t begin = g->batches * part / n_parts, end = g->batches * (part + 1) / n_parts;
+    if (!DYNC__GEMM_BRIEF && g->call->state && dync__mm_small(g, begin, end)) return;
+    for (int64_t i = begin; i < end; i++) dync__mm_one(g, i);
 }
 
 /* All products: shared among threads where there are enough of them, else gemm shares out the one
@@ -245,7 +279,10 @@ DYNC__OFTEN static dync_status dync__mm_ready(dync__kcall *c, const dync__mm *g)
     if (g->batches == 0) return DYNC_OK;
     dync__mm_follow(c, NULL, 0, &x.after);
     dync__gemm_fixed *fixed =
-        keeps || g->converted || (with_bias && !dync__mm_dense_bias(c)) ? NULL : dync__gemm_fix(&x);
+        keeps || g->converted || (with_bias && !dync__mm_dense_bias(c))
+            ? NULL
+            : dync__gemm_fix(&x, g->batches >= DYNC__GEMM_MANY &&
+                                     g->m * g->n * g->k <= DYNC__GEMM_MANY_OF);
     if (!fixed && !keeps) return DYNC_OK;
     dync__mm_state *state = dync__calloc(sizeof *state);
     if (!state) {
@@ -323,10 +360,10 @@ static bool dync__mm_fixed(const dync__kcall *c, void *const *data, dync_status 
     dync__gemm_after after = {{0, 0}, {NULL, NULL}, {0, 0}, {false, false}};
     if (DYNC__GEMM_BRIEF || !state || !state->fixed || !state->single) return false;
     dync__mm_follow(c, data, 0, &after);
-    if (!dync__gemm_fixed_run(state->fixed, dync__operand_at(&op[0], data[0]),
-                              dync__operand_at(&op[1], data[1]),
-                              dync__operand_at(&op[last], data[last]),
-                              last == 3 ? dync__operand_at(&op[2], data[2]) : NULL, after.more))
+    if (!dync__gemm_fixed_run(
+            state->fixed, dync__operand_at(&op[0], data[0]), dync__operand_at(&op[1], data[1]),
+            dync__operand_at(&op[last], data[last]),
+            last == 3 ? dync__operand_at(&op[2], data[2]) : NULL, after.more, NULL))
         return false;
     *status = c->epilogue && !c->follow ? dync__code_run(c->epilogue, data + c->n, 0, 0) : DYNC_OK;
     return true;

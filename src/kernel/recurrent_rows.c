@@ -122,13 +122,13 @@ static void dync__rnn_product_begin(dync__rnn_product *p, const dync__rnn *r, in
                         .c_row = n,
                         .c_col = 1,
                         .d_row = n};
-    p->small = DYNC__JIT && r->steps > 1 && dync__gemm_fix_in(&p->tiles, &p->g);
+    p->small = DYNC__JIT && r->steps > 1 && dync__gemm_fix_in(&p->tiles, &p->g, false);
 }
 
 static void dync__rnn_product_run(const dync__rnn_product *p)
 {
     dync__gemm g = p->g;
-    if (!DYNC__JIT || !p->small || !dync__gemm_fixed_run(&p->tiles, g.a, g.b, g.c, g.d, NULL))
+    if (!DYNC__JIT || !p->small || !dync__gemm_fixed_run(&p->tiles, g.a, g.b, g.c, g.d, NULL, NULL))
         dync__gemm_run(&g);
 }
 
