@@ -59,24 +59,31 @@ ABILITIES := $(addprefix -DDYNC_NO_,SYMBOLIC TUNE AUTOGRAD TEXT SORT CONV ATTENT
 
 all: headers $(B)/dync.o $(B)/split/libdync.a $(TOOLS)
 
-# ---- the generated files: src/api/ops.h and src/op/entries.c from the operator table, dync.h from src/ -----------------
+# ---- the generated files: src/api/ops*.h and src/op/entries.c from the operator table, dync.h from src/ ----------------
 # Each is written only when its text changes, so that touching a comment rebuilds nothing that cannot differ.
 GEN := build/gen
 HOSTCC ?= $(CC)
 $(GEN)/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(STD) -Wall -Wextra -O1 $< -o $@
-$(GEN)/genops: src/op/ops.def.h
+OPS_DEF  := $(wildcard src/op/ops*.def.h)
+OPS_KIND := $(filter-out control,$(patsubst src/op/ops_%.def.h,%,$(filter src/op/ops_%,$(OPS_DEF)))) # those are private
+OPS_MADE := src/op/entries.c src/api/ops.h $(OPS_KIND:%=src/api/ops_%.h)
+# genops_into folder
+define genops_into
+	$(Q)$(GEN)/genops api > $(1)/ops.h && $(GEN)/genops entries > $(1)/entries.c
+	$(Q)for k in $(OPS_KIND); do $(GEN)/genops api $$k > $(1)/ops_$$k.h || exit 1; done
+endef
+$(GEN)/genops: $(OPS_DEF)
 
 define update
 	@if cmp -s $(1) $(2); then rm $(1); else mv $(1) $(2); echo "wrote $(2)"; fi
 endef
 $(GEN)/ops.stamp: $(GEN)/genops
-	$(Q)$(GEN)/genops api > $(GEN)/ops.h && $(GEN)/genops entries > $(GEN)/entries.c
-	$(call update,$(GEN)/ops.h,src/api/ops.h)
-	$(call update,$(GEN)/entries.c,src/op/entries.c)
+	$(call genops_into,$(GEN))
+	@for f in $(OPS_MADE); do t=$(GEN)/$${f##*/}; if cmp -s $$t $$f; then rm $$t; else mv $$t $$f; echo "wrote $$f"; fi; done
 	@touch $@
-$(GEN)/dync.stamp: $(GEN)/amalgamate $(GEN)/ops.stamp $(filter-out src/api/ops.h src/op/entries.c,$(SRC))
+$(GEN)/dync.stamp: $(GEN)/amalgamate $(GEN)/ops.stamp $(filter-out $(OPS_MADE),$(SRC))
 	$(Q)$(GEN)/amalgamate src/dync.in.h > $(GEN)/dync.h
 	$(call update,$(GEN)/dync.h,dync.h)
 	@touch $@
@@ -89,8 +96,8 @@ dync_cuda.h: $(GEN)/dync_cuda.stamp ;
 headers amalgamate: dync.h dync_cuda.h
 headers-current: $(GEN)/genops $(GEN)/amalgamate
 	@mkdir -p $(GEN)/now
-	@$(GEN)/genops api > $(GEN)/now/ops.h && cmp $(GEN)/now/ops.h src/api/ops.h
-	@$(GEN)/genops entries > $(GEN)/now/entries.c && cmp $(GEN)/now/entries.c src/op/entries.c
+	$(call genops_into,$(GEN)/now)
+	@for f in $(OPS_MADE); do cmp $(GEN)/now/$${f##*/} $$f || exit 1; done
 	@$(GEN)/amalgamate src/dync.in.h > $(GEN)/now/dync.h && cmp $(GEN)/now/dync.h dync.h
 	@$(GEN)/amalgamate src/dync_cuda.in.h src/dync.in.h > $(GEN)/now/dync_cuda.h && cmp $(GEN)/now/dync_cuda.h dync_cuda.h
 
@@ -138,7 +145,7 @@ split: $(B)/split/libdync.a $(CUDA_SPLIT)
 $(B)/tools/%: tools/%.c tools/tool.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(USER) -O1 $< -o $@
-$(B)/tools/genops: src/op/ops.def.h
+$(B)/tools/genops: $(OPS_DEF)
 $(B)/tools/dync: tools/dync.c $(wildcard tools/cli_*.h) $(MERGED_DYNC)
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
@@ -372,7 +379,7 @@ format: ; @sh tools/format.sh
 format-check: ; @sh tools/format.sh --check
 .PHONY: format format-check
 size: $(B)/tools/size
-	@$(B)/tools/size dync.h $(filter-out src/api/ops.h,$(SRC))
+	@$(B)/tools/size dync.h $(filter-out src/api/ops%,$(SRC))
 # Unoptimised, so that every helper has its symbol; asked of the compiler, of the symbol table and of the debug
 # information.
 $(B)/names.o: $(B)/dync.c dync.h

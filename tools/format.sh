@@ -1,7 +1,7 @@
 #!/bin/sh
 # Formats every source by .clang-format; --check only says what is not formatted. The version is fixed, since each
 # formats a little differently: CLANG_FORMAT=path names a binary of it, else it is installed from PyPI into
-# build/format. Left out: what is generated (dync.h, src/api/ops.h, src/op/entries.c, samples that tests/oracle
+# build/format. Left out: what is generated (dync.h, src/api/ops*.h, src/op/entries.c, samples that tests/oracle
 # writes).
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,7 +14,7 @@ fi
 "$tool" --version | grep -q "$version" || { echo "format: $tool is not version $version"; exit 1; }
 mkdir -p build
 find src tests tools bench examples -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' |
-    grep -v -e '^src/api/ops\.h$' -e '^src/op/entries\.c$' -e '^tests/ops/samples\.c$' -e '^tests/ops/opinfo\.c$' \
+    grep -v -e '^src/api/ops[a-z_]*\.h$' -e '^src/op/entries\.c$' -e '^tests/ops/samples\.c$' -e '^tests/ops/opinfo\.c$' \
             -e '^tests/ops/edges\.c$' -e '^tests/ops/promotion\.c$' |
     xargs grep -L '^/\* Written by tests/oracle/dynamo' | LC_ALL=C sort > build/format.files
 if [ "${1:-}" = --check ]; then

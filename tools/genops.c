@@ -1,8 +1,9 @@
 /* tools/genops.c: writes what follows from the operator table, src/op/ops.def.h.
  *
- *   genops api       src/api/ops.h: documentation, prototypes and location macros of every public
- *                    operator
- *   genops entries   src/op/entries.c: the bodies, which pack arguments and call dync__op_call
+ *   genops api         src/api/ops.h: what all operators share, and their numbers
+ *   genops api KIND    src/api/ops_KIND.h: documentation, prototypes and location macros of the
+ *                      public operators of src/op/ops_KIND.def.h
+ *   genops entries     src/op/entries.c: the bodies, which pack arguments and call dync__op_call
  *
  * It is compiled against the table, so a new row needs no change here. Output goes to stdout. */
 #include <ctype.h>
@@ -26,6 +27,18 @@ static const op_row rows[] = {
 #undef ROW
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0], MAX_PARAMS = 16, NAME_CAP = 64 };
+/* The rows by kind: each kind follows the one before. */
+typedef struct op_kind {
+    const char *name, *what;
+    int n;
+} op_kind;
+static const op_kind kinds[] = {
+#define ONE(...) +1
+#define KIND(name, list, what) {#name, what, list(ONE)},
+    DYNC__OPS_KINDS(KIND)
+#undef KIND
+#undef ONE
+};
 
 /* One row per schema type: its C type in the public half, how the macro passes it on, how the entry
  * packs it. %s is its name, @ the function's. */
@@ -281,7 +294,7 @@ static int packer_params(const op_row *row, param *p)
     return n;
 }
 
-/* ---- src/api/ops.h --------------------------------------------------------------------------- */
+/* ---- src/api/ops*.h -------------------------------------------------------------------------- */
 
 static void print_doc(const op_row *row)
 {
@@ -384,8 +397,12 @@ static void print_numbers(void)
     put("typedef struct dync__row {\n    const struct dync__op_row *columns;\n"
         "    const struct dync__grad_rule *rule;\n    const struct dync__row *functional;\n"
         "    int number;\n} dync__row;\n");
-    for (int i = 0; i < (int)N_ROWS; i++)
-        put("DYNC__ROW_LINKAGE const dync__row DYNC__OP_%s_row;\n", rows[i].name);
+    column = put("DYNC__ROW_LINKAGE const dync__row");
+    for (int i = 0; i < (int)N_ROWS; i++) {
+        if (column + (int)strlen(rows[i].name) + 16 > 98) column = (put("\n   "), 3);
+        column += put(" DYNC__OP_%s_row%c", rows[i].name, i + 1 < (int)N_ROWS ? ',' : ';');
+    }
+    put("\n");
     print_rules();
 }
 
@@ -407,22 +424,21 @@ static void print_packer_heads(void)
 }
 
 static const char api_head[] =
-    "/* ---- operators: PyTorch's names, semantics, type promotion and broadcasting; trailing _ "
-    "works in place ---------\n"
+    "/* ---- operators: PyTorch's names, semantics, type promotion and broadcasting ----\n"
     " *\n"
     " * Generated from src/op/ops.def.h by tools/genops.c: edit the table, then `make headers`.\n"
     " *\n"
-    " * Each operator is a function, dync_add, and a macro of that name that hands on its place "
-    "in the source, so that an\n"
-    " * error says file and line. (dync_add)(a, b) is the function. What holds for all of them:\n"
+    " * Each operator is a function, dync_add, and a macro of that name that hands on its place\n"
+    " * in the source, so that an error says file and line. (dync_add)(a, b) is the function.\n"
+    " * A trailing _ works in place. What holds for all of them:\n"
     " *\n"
-    " *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2), "
-    "dync_sub(1.0, x)\n"
+    " *   dync_value  any C expression: a tensor, a number, a bool (DYNC_V): dync_add(x, 2),\n"
+    " *               dync_sub(1.0, x)\n"
     " *   dims        a shape literal of dimensions, dync_shape(0, -1); DYNC_ALL is all of them\n"
     " *   dim         -rank <= dim < rank; negative counts from the end\n"
     " *   ->          a new tensor, owned by the scope; NULL on failure\n"
-    " *   errors      DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_INDEX, "
-    "DYNC_ERR_VALUE, DYNC_ERR_MEMORY\n"
+    " *   errors      DYNC_ERR_SHAPE, DYNC_ERR_DTYPE, DYNC_ERR_DEVICE, DYNC_ERR_INDEX,\n"
+    " *               DYNC_ERR_VALUE, DYNC_ERR_MEMORY\n"
     " *   notes       NULL operands give NULL; a failed call leaves its operands as they were\n"
     " *   thread      any */\n"
     "#define DYNC_ALL (DYNC_LITERAL(dync_dims){0, {0}})              /* every dimension */\n"
@@ -523,19 +539,34 @@ static const char entries_head[] =
     "    DYNC_API result (name) params { return dync__op_##sig##_of(&op##_row, "
     "__VA_ARGS__, NULL); }\n";
 
-int main(int argc, char **argv)
+/* 0: written */
+static int print_kind(const char *kind)
 {
-    int api = argc == 2 && strcmp(argv[1], "api") == 0;
-    if (!api && !(argc == 2 && strcmp(argv[1], "entries") == 0)) {
-        fprintf(stderr, "usage: genops api|entries\n");
+    int first = 0, k = 0;
+    while (k < (int)(sizeof kinds / sizeof kinds[0]) && strcmp(kinds[k].name, kind) != 0)
+        first += kinds[k++].n;
+    if (k == (int)(sizeof kinds / sizeof kinds[0])) {
+        fprintf(stderr, "genops: DYNC__OPS_KINDS has no %s\n", kind);
         return 2;
     }
+    put("/* ---- operators: %s (op/ops_%s.def.h) ---- */\n", kinds[k].what, kind);
+    for (int i = first; i < first + kinds[k].n; i++)
+        if (is_public(&rows[i])) print_api(&rows[i]);
+    return fflush(stdout) != 0 || ferror(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    bool api = argc > 1 && argc < 4 && strcmp(argv[1], "api") == 0;
+    if (!api && !(argc == 2 && strcmp(argv[1], "entries") == 0)) {
+        fprintf(stderr, "usage: genops api [KIND]|entries\n");
+        return 2;
+    }
+    if (argc == 3) return print_kind(argv[2]);
     put_text(api ? api_head : entries_head);
     if (api) {
         print_numbers();
         print_packer_heads();
-        for (int i = 0; i < (int)N_ROWS; i++)
-            if (is_public(&rows[i])) print_api(&rows[i]);
     } else
         print_entries();
     return fflush(stdout) != 0 || ferror(stdout);

@@ -39,6 +39,25 @@ DYNC__ENTRY_1VV(logical_and) DYNC__ENTRY_1VV(logical_or) DYNC__ENTRY_1VV(logical
 DYNC__ENTRY_1VV(lt) DYNC__ENTRY_1VV(maximum) DYNC__ENTRY_1VV(minimum) DYNC__ENTRY_1VV(mul)
 DYNC__ENTRY_1VV(ne) DYNC__ENTRY_1VV(pow) DYNC__ENTRY_1VV(remainder) DYNC__ENTRY_1VV(sub)
 
+DYNC__PACKER(1TTffb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_real x2, dync_real x3, bool x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4))
+DYNC__ENTRY(dync_isclose, DYNC__OP_isclose, 1TTffb, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, dync_real x2, dync_real x3, bool x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1))
+#define DYNC__ENTRY_1TT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TT, dync_tensor *, \
+    (dync_tensor *x0, dync_tensor *x1), x0, x1)
+DYNC__ENTRY_1TT(logaddexp) DYNC__ENTRY_1TT(xlogy) DYNC__ENTRY_1TT(prelu) DYNC__ENTRY_1TT(bmm)
+DYNC__ENTRY_1TT(dot) DYNC__ENTRY_1TT(int_mm) DYNC__ENTRY_1TT(matmul) DYNC__ENTRY_1TT(mm)
+DYNC__ENTRY_1TT(mv) DYNC__ENTRY_1TT(outer) DYNC__ENTRY_1TT(embedding)
+    DYNC__ENTRY_1TT(binary_cross_entropy)
+DYNC__ENTRY_1TT(binary_cross_entropy_with_logits) DYNC__ENTRY_1TT(cross_entropy)
+DYNC__ENTRY_1TT(l1_loss) DYNC__ENTRY_1TT(mse_loss) DYNC__ENTRY_1TT(nll_loss)
+DYNC__ENTRY_1TT(expand_as) DYNC__ENTRY_1TT(view_as) DYNC__ENTRY_1TT(masked_select)
+
 DYNC__PACKER(1TTTV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_value x3, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), dync__arg_h(x2), dync__arg_value(x3))
@@ -61,6 +80,12 @@ DYNC__PACKER(1TTV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
     (dync_tensor *x0, dync_tensor *x1, dync_value x2), x0, x1, x2)
 DYNC__ENTRY_1TTV(lerp) DYNC__ENTRY_1TTV(masked_fill) DYNC__ENTRY_1TTV(lerp_)
 DYNC__ENTRY_1TTV(masked_fill_)
+
+DYNC__PACKER(1TVVV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_value x1, dync_value x2, dync_value x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3))
+DYNC__ENTRY(dync_nan_to_num, DYNC__OP_nan_to_num, 1TVVV, dync_tensor *, (dync_tensor *x0,
+    dync_value x1, dync_value x2, dync_value x3), x0, x1, x2, x3)
 
 DYNC__PACKER(1TTT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_loc at),
@@ -86,16 +111,16 @@ DYNC__ENTRY_1T(relu) DYNC__ENTRY_1T(relu6) DYNC__ENTRY_1T(round) DYNC__ENTRY_1T(
 DYNC__ENTRY_1T(sgn) DYNC__ENTRY_1T(sigmoid) DYNC__ENTRY_1T(sign) DYNC__ENTRY_1T(silu)
 DYNC__ENTRY_1T(sin) DYNC__ENTRY_1T(sinh) DYNC__ENTRY_1T(softplus) DYNC__ENTRY_1T(sqrt)
 DYNC__ENTRY_1T(square) DYNC__ENTRY_1T(tan) DYNC__ENTRY_1T(tanh) DYNC__ENTRY_1T(trunc)
-DYNC__ENTRY_1T(abs_) DYNC__ENTRY_1T(ceil_) DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_)
-DYNC__ENTRY_1T(floor_) DYNC__ENTRY_1T(log_) DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_)
-DYNC__ENTRY_1T(round_) DYNC__ENTRY_1T(sigmoid_) DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_)
-DYNC__ENTRY_1T(tanh_) DYNC__ENTRY_1T(trunc_) DYNC__ENTRY_1T(zero_) DYNC__ENTRY_1T(empty_like)
-DYNC__ENTRY_1T(ones_like) DYNC__ENTRY_1T(rand_like) DYNC__ENTRY_1T(randn_like)
-DYNC__ENTRY_1T(zeros_like) DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min) DYNC__ENTRY_1T(bernoulli)
-DYNC__ENTRY_1T(trace) DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish)
-DYNC__ENTRY_1T(selu) DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__ENTRY_1T(contiguous)
-DYNC__ENTRY_1T(squeeze_all) DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero)
-DYNC__ENTRY_1T(unique)
+DYNC__ENTRY_1T(hardsigmoid) DYNC__ENTRY_1T(hardswish) DYNC__ENTRY_1T(selu)
+DYNC__ENTRY_1T(softsign) DYNC__ENTRY_1T(tanhshrink) DYNC__ENTRY_1T(bernoulli)
+DYNC__ENTRY_1T(empty_like) DYNC__ENTRY_1T(ones_like) DYNC__ENTRY_1T(rand_like)
+DYNC__ENTRY_1T(randn_like) DYNC__ENTRY_1T(zeros_like) DYNC__ENTRY_1T(abs_)
+DYNC__ENTRY_1T(ceil_) DYNC__ENTRY_1T(cos_) DYNC__ENTRY_1T(exp_) DYNC__ENTRY_1T(floor_)
+DYNC__ENTRY_1T(log_) DYNC__ENTRY_1T(neg_) DYNC__ENTRY_1T(relu_) DYNC__ENTRY_1T(round_)
+DYNC__ENTRY_1T(sigmoid_) DYNC__ENTRY_1T(sin_) DYNC__ENTRY_1T(sqrt_) DYNC__ENTRY_1T(tanh_)
+DYNC__ENTRY_1T(trunc_) DYNC__ENTRY_1T(zero_) DYNC__ENTRY_1T(max) DYNC__ENTRY_1T(min)
+DYNC__ENTRY_1T(trace) DYNC__ENTRY_1T(contiguous) DYNC__ENTRY_1T(squeeze_all)
+DYNC__ENTRY_1T(t) DYNC__ENTRY_1T(clone) DYNC__ENTRY_1T(nonzero) DYNC__ENTRY_1T(unique)
 
 DYNC__PACKER(1Tf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_real x1, dync_loc at),
@@ -112,13 +137,34 @@ DYNC__PACKER(1Tff, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
     (dync_tensor *x0, dync_real x1, dync_real x2), x0, x1, x2)
 DYNC__ENTRY_1Tff(hardtanh) DYNC__ENTRY_1Tff(normal_) DYNC__ENTRY_1Tff(uniform_)
 
+DYNC__PACKER(1Ti, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
+    dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1))
+#define DYNC__ENTRY_1Ti(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Ti, dync_tensor *, \
+    (dync_tensor *x0, int x1), x0, x1)
+DYNC__ENTRY_1Ti(glu) DYNC__ENTRY_1Ti(softmin) DYNC__ENTRY_1Ti(cumsum) DYNC__ENTRY_1Ti(log_softmax)
+DYNC__ENTRY_1Ti(softmax) DYNC__ENTRY_1Ti(squeeze) DYNC__ENTRY_1Ti(unsqueeze)
+DYNC__ENTRY_1Ti(tril) DYNC__ENTRY_1Ti(triu)
+
+DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_real x1, dync_value x2, dync_loc at),
+    dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2))
+DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0,
+    dync_real x1, dync_value x2), x0, x1, x2)
+
+DYNC__PACKER(1llye, dync_tensor *, dync__op_call, (const dync__row *op, int64_t x0, int64_t x1,
+    dync_dtype x2, dync_device x3, dync_loc at),
+    dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3))
+DYNC__ENTRY(dync_eye, DYNC__OP_eye, 1llye, dync_tensor *, (int64_t x0, int64_t x1, dync_dtype x2,
+    dync_device x3), x0, x1, x2, x3)
+
 DYNC__PACKER(1TV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_value x1, dync_loc at),
     dync__arg_h(x0), dync__arg_value(x1))
 #define DYNC__ENTRY_1TV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TV, dync_tensor *, \
     (dync_tensor *x0, dync_value x1), x0, x1)
-DYNC__ENTRY_1TV(add_) DYNC__ENTRY_1TV(copy_) DYNC__ENTRY_1TV(div_) DYNC__ENTRY_1TV(fill_)
-DYNC__ENTRY_1TV(mul_) DYNC__ENTRY_1TV(pow_) DYNC__ENTRY_1TV(sub_) DYNC__ENTRY_1TV(full_like)
+DYNC__ENTRY_1TV(full_like) DYNC__ENTRY_1TV(add_) DYNC__ENTRY_1TV(copy_) DYNC__ENTRY_1TV(div_)
+DYNC__ENTRY_1TV(fill_) DYNC__ENTRY_1TV(mul_) DYNC__ENTRY_1TV(pow_) DYNC__ENTRY_1TV(sub_)
 
 DYNC__PACKER(1TiTT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
     dync_tensor *x2, dync_tensor *x3, dync_loc at),
@@ -134,12 +180,6 @@ DYNC__PACKER(1TiTV, dync_tensor *, dync__op_call, (const dync__row *op, dync_ten
 #define DYNC__ENTRY_1TiTV(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiTV, dync_tensor *, \
     (dync_tensor *x0, int x1, dync_tensor *x2, dync_value x3), x0, x1, x2, x3)
 DYNC__ENTRY_1TiTV(scatter_) DYNC__ENTRY_1TiTV(scatter)
-
-DYNC__PACKER(1llye, dync_tensor *, dync__op_call, (const dync__row *op, int64_t x0, int64_t x1,
-    dync_dtype x2, dync_device x3, dync_loc at),
-    dync__arg_i(x0), dync__arg_i(x1), dync__arg_dtype((int)x2), dync__arg_device((int)x3))
-DYNC__ENTRY(dync_eye, DYNC__OP_eye, 1llye, dync_tensor *, (int64_t x0, int64_t x1, dync_dtype x2,
-    dync_device x3), x0, x1, x2, x3)
 
 DYNC__PACKER_DIMS(1Tdb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, bool x2, dync_loc at),
@@ -161,14 +201,23 @@ DYNC__PACKER(1Tib, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
     (dync_tensor *x0, int x1, bool x2), x0, x1, x2)
 DYNC__ENTRY_1Tib(argmax) DYNC__ENTRY_1Tib(argmin) DYNC__ENTRY_1Tib(argsort)
 
-DYNC__PACKER(1Ti, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
-    dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1))
-#define DYNC__ENTRY_1Ti(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Ti, dync_tensor *, \
-    (dync_tensor *x0, int x1), x0, x1)
-DYNC__ENTRY_1Ti(cumsum) DYNC__ENTRY_1Ti(log_softmax) DYNC__ENTRY_1Ti(softmax)
-DYNC__ENTRY_1Ti(glu) DYNC__ENTRY_1Ti(softmin) DYNC__ENTRY_1Ti(squeeze) DYNC__ENTRY_1Ti(unsqueeze)
-DYNC__ENTRY_1Ti(tril) DYNC__ENTRY_1Ti(triu)
+DYNC__PACKER(1TTif, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, int x2, dync_real x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3))
+DYNC__ENTRY(dync_cosine_similarity, DYNC__OP_cosine_similarity, 1TTif, dync_tensor *,
+    (dync_tensor *x0, dync_tensor *x1, int x2, dync_real x3), x0, x1, x2, x3)
+
+DYNC__PACKER_DIMS(1Td, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_dims x1, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_loc *at), (op, x0, &x1,
+    &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d))
+#define DYNC__ENTRY_1Td(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, \
+    (dync_tensor *x0, dync_dims x1), x0, &x1)
+DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d)
+    DYNC__ENTRY_1Td(upsample_nearest2d)
+DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape)
+DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip) DYNC__ENTRY_1Td(repeat)
 
 DYNC__PACKER(nTib, dync_value , dync__op_call_list, (const dync__row *op, dync_tensor *x0, int x1,
     bool x2, dync_loc at),
@@ -185,6 +234,12 @@ DYNC__PACKER_DIMS(1TVdb, dync_tensor *, dync__op_call, (const dync__row *op, dyn
 DYNC__ENTRY_DIMS(dync_norm, DYNC__OP_norm, 1TVdb, dync_tensor *, (dync_tensor *x0, dync_value x1,
     dync_dims x2, bool x3), x0, x1, &x2, x3)
 
+DYNC__PACKER(1TVif, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_value x1, int x2, dync_real x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3))
+DYNC__ENTRY(dync_normalize, DYNC__OP_normalize, 1TVif, dync_tensor *, (dync_tensor *x0,
+    dync_value x1, int x2, dync_real x3), x0, x1, x2, x3)
+
 DYNC__PACKER_DIMS(1Tdib, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, int x2, bool x3, dync_loc at),
     (const dync__row *op, dync_tensor *x0, const dync_dims *x1, int x2, bool x3,
@@ -194,66 +249,17 @@ DYNC__PACKER_DIMS(1Tdib, dync_tensor *, dync__op_call, (const dync__row *op, dyn
     dync_tensor *, (dync_tensor *x0, dync_dims x1, int x2, bool x3), x0, &x1, x2, x3)
 DYNC__ENTRY_1Tdib(std) DYNC__ENTRY_1Tdib(var)
 
-DYNC__PACKER(1TT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1))
-#define DYNC__ENTRY_1TT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TT, dync_tensor *, \
-    (dync_tensor *x0, dync_tensor *x1), x0, x1)
-DYNC__ENTRY_1TT(bmm) DYNC__ENTRY_1TT(dot) DYNC__ENTRY_1TT(int_mm) DYNC__ENTRY_1TT(matmul)
-DYNC__ENTRY_1TT(mm) DYNC__ENTRY_1TT(mv) DYNC__ENTRY_1TT(outer) DYNC__ENTRY_1TT(logaddexp)
-DYNC__ENTRY_1TT(xlogy) DYNC__ENTRY_1TT(embedding) DYNC__ENTRY_1TT(prelu)
-    DYNC__ENTRY_1TT(binary_cross_entropy)
-DYNC__ENTRY_1TT(binary_cross_entropy_with_logits) DYNC__ENTRY_1TT(cross_entropy)
-DYNC__ENTRY_1TT(l1_loss) DYNC__ENTRY_1TT(mse_loss) DYNC__ENTRY_1TT(nll_loss)
-DYNC__ENTRY_1TT(expand_as) DYNC__ENTRY_1TT(view_as) DYNC__ENTRY_1TT(masked_select)
+DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (const dync__row *op, const char *x0,
+    dync_value x1, dync_loc at),
+    dync__arg_s(x0), dync__arg_value(x1))
+DYNC__ENTRY(dync_einsum, DYNC__OP_einsum, 1sL, dync_tensor *, (const char *x0, dync_value x1), x0,
+    x1)
 
 DYNC__PACKER(1TTO, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_tensor *x2, dync_loc at),
     dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none())
 DYNC__ENTRY(dync_linear, DYNC__OP_linear, 1TTO, dync_tensor *, (dync_tensor *x0, dync_tensor *x1,
     dync_tensor *x2), x0, x1, x2)
-
-DYNC__PACKER_DIMS(1Td, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_dims x1, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_loc *at), (op, x0, &x1,
-    &at),
-    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d))
-#define DYNC__ENTRY_1Td(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Td, dync_tensor *, \
-    (dync_tensor *x0, dync_dims x1), x0, &x1)
-DYNC__ENTRY_1Td(count_nonzero) DYNC__ENTRY_1Td(adaptive_avg_pool2d)
-    DYNC__ENTRY_1Td(upsample_nearest2d)
-DYNC__ENTRY_1Td(expand) DYNC__ENTRY_1Td(permute) DYNC__ENTRY_1Td(reshape)
-DYNC__ENTRY_1Td(view) DYNC__ENTRY_1Td(flip) DYNC__ENTRY_1Td(repeat)
-
-DYNC__PACKER(1TTffb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_real x2, dync_real x3, bool x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_f(x2), dync__arg_f(x3), dync__arg_b(x4))
-DYNC__ENTRY(dync_isclose, DYNC__OP_isclose, 1TTffb, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_real x2, dync_real x3, bool x4), x0, x1, x2, x3, x4)
-
-DYNC__PACKER(1TVVV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_value x1, dync_value x2, dync_value x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_value(x2), dync__arg_value(x3))
-DYNC__ENTRY(dync_nan_to_num, DYNC__OP_nan_to_num, 1TVVV, dync_tensor *, (dync_tensor *x0,
-    dync_value x1, dync_value x2, dync_value x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1TTif, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, int x2, dync_real x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_h(x1), dync__arg_i(x2), dync__arg_f(x3))
-DYNC__ENTRY(dync_cosine_similarity, DYNC__OP_cosine_similarity, 1TTif, dync_tensor *,
-    (dync_tensor *x0, dync_tensor *x1, int x2, dync_real x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1TVif, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_value x1, int x2, dync_real x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_value(x1), dync__arg_i(x2), dync__arg_f(x3))
-DYNC__ENTRY(dync_normalize, DYNC__OP_normalize, 1TVif, dync_tensor *, (dync_tensor *x0,
-    dync_value x1, int x2, dync_real x3), x0, x1, x2, x3)
-
-DYNC__PACKER(1sL, dync_tensor *, dync__op_call, (const dync__row *op, const char *x0,
-    dync_value x1, dync_loc at),
-    dync__arg_s(x0), dync__arg_value(x1))
-DYNC__ENTRY(dync_einsum, DYNC__OP_einsum, 1sL, dync_tensor *, (const char *x0, dync_value x1), x0,
-    x1)
 
 DYNC__PACKER_DIMS(1Tdddbb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_dims x2, dync_dims x3, bool x4, bool x5, dync_loc at),
@@ -287,13 +293,40 @@ DYNC__PACKER_DIMS(1TTOdddi, dync_tensor *, dync__op_call, (const dync__row *op, 
 #define DYNC__ENTRY_1TTOdddi(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1TTOdddi, \
     dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, \
     dync_dims x4, dync_dims x5, int x6), x0, x1, x2, &x3, &x4, &x5, x6)
-DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(int_conv2d) DYNC__ENTRY_1TTOdddi(conv1d)
+DYNC__ENTRY_1TTOdddi(conv1d) DYNC__ENTRY_1TTOdddi(conv2d) DYNC__ENTRY_1TTOdddi(int_conv2d)
+
+DYNC__PACKER_DIMS(1TTOdddid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6,
+    dync_dims x7, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, const dync_dims *x3,
+    const dync_dims *x4, const dync_dims *x5, int x6, const dync_dims *x7, const dync_loc *at),
+    (op, x0, x1, x2, &x3, &x4, &x5, x6, &x7, &at),
+    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_dims(x5->n, x5->d),
+    dync__arg_i(x6), dync__arg_dims(x7->n, x7->d))
+DYNC__ENTRY_DIMS(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *,
+    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5,
+    int x6, dync_dims x7), x0, x1, x2, &x3, &x4, &x5, x6, &x7)
 
 DYNC__PACKER(1Tfb, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_real x1, bool x2, dync_loc at),
     dync__arg_h(x0), dync__arg_f(x1), dync__arg_b(x2))
 DYNC__ENTRY(dync_dropout, DYNC__OP_dropout, 1Tfb, dync_tensor *, (dync_tensor *x0, dync_real x1,
     bool x2), x0, x1, x2)
+
+DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    int64_t x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
+    x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
+DYNC__ENTRY(dync_group_norm, DYNC__OP_group_norm, 1TlOOf, dync_tensor *, (dync_tensor *x0,
+    int64_t x1, dync_tensor *x2, dync_tensor *x3, dync_real x4), x0, x1, x2, x3, x4)
+
+DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, dync_real x3, dync_loc at),
+    dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
+    x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3))
+DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0,
+    dync_tensor *x1, dync_tensor *x2, dync_real x3), x0, x1, x2, x3)
 
 DYNC__PACKER_DIMS(1TdOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at),
@@ -332,39 +365,6 @@ DYNC__PACKER(1Tl, dync_tensor *, dync__op_call, (const dync__row *op, dync_tenso
     (dync_tensor *x0, int64_t x1), x0, x1)
 DYNC__ENTRY_1Tl(one_hot) DYNC__ENTRY_1Tl(pixel_shuffle)
 
-DYNC__PACKER(1TfV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_real x1, dync_value x2, dync_loc at),
-    dync__arg_h(x0), dync__arg_f(x1), dync__arg_value(x2))
-DYNC__ENTRY(dync_threshold, DYNC__OP_threshold, 1TfV, dync_tensor *, (dync_tensor *x0,
-    dync_real x1, dync_value x2), x0, x1, x2)
-
-DYNC__PACKER_DIMS(1TTOdddid, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5, int x6,
-    dync_dims x7, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, const dync_dims *x3,
-    const dync_dims *x4, const dync_dims *x5, int x6, const dync_dims *x7, const dync_loc *at),
-    (op, x0, x1, x2, &x3, &x4, &x5, x6, &x7, &at),
-    dync__arg_h(x0), dync__arg_h(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    dync__arg_dims(x3->n, x3->d), dync__arg_dims(x4->n, x4->d), dync__arg_dims(x5->n, x5->d),
-    dync__arg_i(x6), dync__arg_dims(x7->n, x7->d))
-DYNC__ENTRY_DIMS(dync_conv_transpose2d, DYNC__OP_conv_transpose2d, 1TTOdddid, dync_tensor *,
-    (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_dims x3, dync_dims x4, dync_dims x5,
-    int x6, dync_dims x7), x0, x1, x2, &x3, &x4, &x5, x6, &x7)
-
-DYNC__PACKER(1TlOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    int64_t x1, dync_tensor *x2, dync_tensor *x3, dync_real x4, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), x2 ? dync__arg_h(x2) : dync__arg_none(),
-    x3 ? dync__arg_h(x3) : dync__arg_none(), dync__arg_f(x4))
-DYNC__ENTRY(dync_group_norm, DYNC__OP_group_norm, 1TlOOf, dync_tensor *, (dync_tensor *x0,
-    int64_t x1, dync_tensor *x2, dync_tensor *x3, dync_real x4), x0, x1, x2, x3, x4)
-
-DYNC__PACKER(1TOOf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_real x3, dync_loc at),
-    dync__arg_h(x0), x1 ? dync__arg_h(x1) : dync__arg_none(),
-    x2 ? dync__arg_h(x2) : dync__arg_none(), dync__arg_f(x3))
-DYNC__ENTRY(dync_instance_norm, DYNC__OP_instance_norm, 1TOOf, dync_tensor *, (dync_tensor *x0,
-    dync_tensor *x1, dync_tensor *x2, dync_real x3), x0, x1, x2, x3)
-
 DYNC__PACKER_DIMS(1TdOV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_tensor *x2, dync_value x3, dync_loc at),
     (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_tensor *x2, dync_value x3,
@@ -382,30 +382,6 @@ DYNC__PACKER(1TTTOfbV, dync_tensor *, dync__op_call, (const dync__row *op, dync_
 DYNC__ENTRY(dync_scaled_dot_product_attention, DYNC__OP_scaled_dot_product_attention, 1TTTOfbV,
     dync_tensor *, (dync_tensor *x0, dync_tensor *x1, dync_tensor *x2, dync_tensor *x3,
     dync_real x4, bool x5, dync_value x6), x0, x1, x2, x3, x4, x5, x6)
-
-DYNC__PACKER_DIMS(1TdV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_dims x1, dync_value x2, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_value x2,
-    const dync_loc *at), (op, x0, &x1, x2, &at),
-    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_value(x2))
-DYNC__ENTRY_DIMS(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1,
-    dync_value x2), x0, &x1, x2)
-
-DYNC__PACKER_DIMS(1Tdd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_dims x1, dync_dims x2, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
-    const dync_loc *at), (op, x0, &x1, &x2, &at),
-    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d))
-#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdd, \
-    dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, &x1, &x2)
-DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
-
-DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
-    int64_t x2, int64_t x3, dync_loc at),
-    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
-#define DYNC__ENTRY_1Till(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Till, dync_tensor *, \
-    (dync_tensor *x0, int x1, int64_t x2, int64_t x3), x0, x1, x2, x3)
-DYNC__ENTRY_1Till(unfold) DYNC__ENTRY_1Till(narrow)
 
 DYNC__PACKER(1TTf, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, dync_real x2, dync_loc at),
@@ -522,6 +498,13 @@ DYNC__PACKER(1Tii, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
     (dync_tensor *x0, int x1, int x2), x0, x1, x2)
 DYNC__ENTRY_1Tii(flatten) DYNC__ENTRY_1Tii(transpose)
 
+DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
+    int64_t x2, int64_t x3, dync_loc at),
+    dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
+#define DYNC__ENTRY_1Till(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1Till, dync_tensor *, \
+    (dync_tensor *x0, int x1, int64_t x2, int64_t x3), x0, x1, x2, x3)
+DYNC__ENTRY_1Till(narrow) DYNC__ENTRY_1Till(unfold)
+
 DYNC__PACKER(1Til, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
     int64_t x2, dync_loc at),
     dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2))
@@ -555,6 +538,23 @@ DYNC__PACKER(1TiT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 #define DYNC__ENTRY_1TiT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiT, dync_tensor *, \
     (dync_tensor *x0, int x1, dync_tensor *x2), x0, x1, x2)
 DYNC__ENTRY_1TiT(gather) DYNC__ENTRY_1TiT(index_select)
+
+DYNC__PACKER_DIMS(1Tdd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_loc *at), (op, x0, &x1, &x2, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d))
+#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdd, \
+    dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, &x1, &x2)
+DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
+
+DYNC__PACKER_DIMS(1TdV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_dims x1, dync_value x2, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, dync_value x2,
+    const dync_loc *at), (op, x0, &x1, x2, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_value(x2))
+DYNC__ENTRY_DIMS(dync_pad, DYNC__OP_pad, 1TdV, dync_tensor *, (dync_tensor *x0, dync_dims x1,
+    dync_value x2), x0, &x1, x2)
 
 DYNC__PACKER(1TTi, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_tensor *x1, int x2, dync_loc at),

@@ -5,7 +5,7 @@ corpus=tests/fuzz/corpus
 # leaks: blocks in caches look like some; tests/unit/test_fuzz counts what is left after dync_shutdown
 export DYNC_CPU=none ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0
 # the operators' names for targets of text
-sed -n 's/^    X(\([a-z_0-9]*\),.*/"dync_\1("/p' src/op/ops.def.h > "$dir/operators.$1.dict"
+sed -n 's/^    X(\([a-z_0-9]*\),.*/"dync_\1("/p' src/op/ops_*.def.h > "$dir/operators.$1.dict"
 failed=0
 for t in "$@"; do
     mkdir -p "$dir/corpus/$t" "$dir/found"

@@ -1,7 +1,7 @@
 """tests/opinfo/opinfo.py: PyTorch's own operator samples (OpInfo) through dync.
 
     make opinfo PYTHON=python                       everything; the last line is N passed, N failed
-    make opinfo ARGS="add softmax"                  these rows of src/op/ops.def.h
+    make opinfo ARGS="add softmax"                  these rows of src/op/ops_*.def.h
     make opinfo ARGS="add --dtype float32 --sample 7 -v"     one sample, as a difference is printed
     --most N       samples of one operator and dtype, evenly picked        --compiled N    of these compiled (default 12)
     --elements N   samples of at most so many elements

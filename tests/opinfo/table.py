@@ -2,6 +2,7 @@
 
 An entry is a Python function from a sample's (input, *args, **kwargs) to the arguments of dync's row; a form that the row does not
 have is refused by `only`, and counted. Without an entry the arguments are taken as they come."""
+import glob
 import math
 import os
 import re
@@ -13,7 +14,7 @@ CPU = 0
 
 
 class Row:
-    """A row of src/op/ops.def.h."""
+    """A row of the operator table, src/op/ops_*.def.h."""
 
     def __init__(self, name, kind, schema, outputs, flags, functional):
         self.name, self.kind, self.outputs = name, kind, outputs
@@ -24,7 +25,8 @@ class Row:
 
 
 def rows():
-    text = open(os.path.join(HERE, '../../src/op/ops.def.h')).read().replace('\\\n', ' ')
+    files = sorted(glob.glob(os.path.join(HERE, '../../src/op/ops_*.def.h')))
+    text = ''.join(open(f).read() for f in files).replace('\\\n', ' ')
     string = r'"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*'
     row = re.compile(r'X\((\w+),\s*([A-Z]+),\s*(%s),\s*(\d+),((?:\s*\w+,){5})\s*(%s),\s*([^,]+),\s*(\S+),' % (string, string))
     out = {}
