@@ -146,6 +146,7 @@
     X(GEMM_MC, 168, rows, "of a, packed at a time", "peers sgemm") \
     X(GEMM_NC, 2048, columns, "of b, packed at a time", "peers sgemm") \
     X(GEMM_NEAR, 1 << 20, bytes, "up to here b is read where it lies", "peers sgemm") \
+    X(GEMM_NEAR_LOW, 640 * 1024, bytes, "the same where tiles are low, as registers are few", "peers sgemm") \
     X(GEMM_L1, 40 * 1024, bytes, "of cache lines of a tile's columns of it, with few registers", "peers sgemm") \
     X(GEMM_FEW, 84, rows, "and for so few rows of a", "peers sgemm") \
     X(GEMM_A_LIES, 128, steps, "up to here a is read where it lies", "peers sgemm") \
@@ -171,6 +172,7 @@
     X(GEMM_TOLD_ROWS, 64, rows, "threads share rows from here, with their epilogues", "peers --threads=2 linear") \
     X(GEMM_RELAID, 128 * 1024, bytes, "of a b along the sum, made dense along its rows for short sums", "peers sgemm") \
     X(GEMM_SHARE, 512, rows, "or columns of a piece that packs the other operand", "peers --threads=2 sgemm") \
+    X(GEMM_EVEN, 4, tiles, "a share, where there are fewer each has as many rows", "peers --threads=2 linear") \
     X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
     X(GEMM_MANY, 8, products, "from here a batch is done by one call for each tile", "peers sgemm") \
     X(GEMM_MANY_OF, 1 << 15, products, "of numbers in each of them, at most", "peers sgemm") \

@@ -76,6 +76,7 @@ DYNC__FN int dync__pool_pieces(int threads, double ns, int64_t most)
 {
     double each = ns / DYNC__POOL_PIECE_NS / threads;
     int pieces = each >= DYNC__POOL_PIECES ? DYNC__POOL_PIECES : each >= 1 ? (int)each : 1;
-    return (int)DYNC__MIN((int64_t)threads * pieces, DYNC__MAX(most, 1));
+    int64_t n = DYNC__MIN((int64_t)threads * pieces, DYNC__MAX(most, 1));
+    return (int)(n > threads ? n - n % threads : n); /* a last round in which all have work */
 }
 #endif

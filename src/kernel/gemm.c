@@ -46,12 +46,21 @@ DYNC__RARE static void dync__gemm_plain(const dync__gemm *g)
     if (g->done) g->done(g->user, 0, g->m);
 }
 
-/* Are so few rows, both operands dense along k, inner products in every run? Where registers hold
- * 4 x 4 of them they are faster than tiles up to GEMM_DOTS_ROWS. */
+/* Do registers hold 4 x 4 inner products, and tall tiles? */
+static bool dync__gemm_tall(int type) { return dync__gt_fits(DYNC__GT_DOTS, type, 0, 4, 4); }
+
+/* Bytes of b up to which tiles read it where it lies: each row of tiles passes it once, so that
+ * where tiles are low it must leave room in the second cache. */
+static int64_t dync__gemm_near(int type)
+{
+    return dync__gemm_tall(type) ? DYNC__GEMM_NEAR : DYNC__GEMM_NEAR_LOW;
+}
+
+/* Are so few rows, both operands dense along k, inner products in every run? With tall tiles'
+ * registers they are faster than tiles up to GEMM_DOTS_ROWS. */
 static bool dync__gemm_few_dots(int type, int64_t m, int64_t k)
 {
-    bool wide = dync__gt_fits(DYNC__GT_DOTS, type, 0, 4, 4);
-    return m <= (wide ? DYNC__GEMM_DOTS_ROWS : DYNC__GEMM_DOTS_FEW) &&
+    return m <= (dync__gemm_tall(type) ? DYNC__GEMM_DOTS_ROWS : DYNC__GEMM_DOTS_FEW) &&
            k >= (m == 1 ? DYNC__GEMM_DOTS_ONE : DYNC__GEMM_DOTS_K * m);
 }
 
@@ -61,8 +70,8 @@ static bool dync__gemm_b_near(const dync__gemm *g)
 {
     int64_t bytes = dync__gt_bytes(g->type),
             lines = g->b_row * dync__gt_b_bytes(g->type) % 64 ? 2 : 1;
-    return g->k * g->n * bytes <= DYNC__GEMM_NEAR &&
-           (g->k * lines * 64 <= DYNC__GEMM_L1 || dync__gt_fits(DYNC__GT_DOTS, g->type, 0, 4, 4));
+    return g->k * g->n * bytes <= dync__gemm_near(g->type) &&
+           (g->k * lines * 64 <= DYNC__GEMM_L1 || dync__gemm_tall(g->type));
 }
 
 /* The first path that takes these strides and sizes; PLAIN takes all. f16 and bf16 against f32
@@ -92,7 +101,7 @@ DYNC__FN bool dync__gemm_wants_packed(int type, int64_t m, int64_t n, int64_t k,
 {
     int64_t b_bytes = k * n * dync__gt_bytes(type);
     if (n <= 1) return false;
-    if (b_col == 1) return m > DYNC__GEMM_FEW && b_bytes > DYNC__GEMM_NEAR;
+    if (b_col == 1) return m > DYNC__GEMM_FEW && b_bytes > dync__gemm_near(type);
     if (b_row != 1) return true;
     /* few rows are as fast where b lies */
     return m > 3 && !dync__gemm_few_dots(type, m, k) &&
@@ -155,14 +164,21 @@ DYNC__RARE static void dync__gemm_told(void *user, int64_t begin, int64_t end)
     whole->done(whole->user, row + begin, row + end);
 }
 
-/* A thread's share: rows in multiples of DYNC__GEMM_ROWS, or columns in whole panels. A share of
- * columns finishes no row, so `done` is not called for it. */
+/* Rows or columns that shares are made of: whole tiles and panels; but few shares have as many rows
+ * each, as tiles share them out evenly themselves. */
+static int64_t dync__gemm_unit(const dync__gemm_split *s, int n_parts)
+{
+    if (!s->rows) return dync__gemm_panel(s->g->type);
+    return s->g->m < DYNC__GEMM_ROWS * DYNC__GEMM_EVEN * n_parts ? 1 : DYNC__GEMM_ROWS;
+}
+
+/* A thread's share. One of columns finishes no row, so `done` is not called for it. */
 static void dync__gemm_part(void *user, int part, int n_parts)
 {
     const dync__gemm_split *s = user;
     dync__gemm g = *s->g;
     const dync__gemm *both[2] = {s->g, &g};
-    int64_t unit = s->rows ? DYNC__GEMM_ROWS : dync__gemm_panel(g.type), all = s->rows ? g.m : g.n,
+    int64_t unit = dync__gemm_unit(s, n_parts), all = s->rows ? g.m : g.n,
             units = (all + unit - 1) / unit, bytes = dync__gt_bytes(g.type);
     int64_t begin = DYNC__MIN(units * part / n_parts * unit, all),
             end = DYNC__MIN(units * (part + 1) / n_parts * unit, all);
@@ -177,6 +193,8 @@ static void dync__gemm_part(void *user, int part, int n_parts)
         if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
         g.b += begin * g.b_col * dync__gt_b_bytes(g.type);
+        g.packed_n = g.n;
+        g.packed_first = begin;
         if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : g.bias ? 0 : 1) * bytes;
         for (int i = 0; i < DYNC__AFTER_MORE && g.after.more[i]; i++)
             g.after.more[i] += g.after.same[i] ? 0 : begin * bytes;
@@ -281,14 +299,13 @@ DYNC__FN bool dync__gemm_run(dync__gemm *g)
     /* sums along rows of b begin in c */
     if (g->d && g->m <= 3 && g->b_row == 1 && g->b_col != 1 && !g->packed) dync__gemm_start(g);
     double work = (double)g->m * (double)g->n * (double)g->k;
-    dync__gemm_split split = {g, g->m >= g->n || g->packed ||
-                                     (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     g->path = dync__gemm_path(g);
     if (g->path <= DYNC__GEMM_DOTS || g->path == DYNC__GEMM_TRANSPOSED)
         g->after = none; /* no tiles of c */
     g->followed = g->after.flags[0] != 0;
     if (g->followed) g->done = NULL;
     if (g->path == DYNC__GEMM_PLAIN && dync__gemm_aside(g)) return false;
+    dync__gemm_split split = {g, g->m >= g->n || (g->done && g->m >= DYNC__GEMM_TOLD_ROWS)};
     double ns = work / (DYNC__GEMM_VECTORS_PER_NS * dync__gt_lanes(g->type, 0));
     int threads = (split.rows ? g->m : g->n) > DYNC__GEMM_ROWS ? dync__pool_worth(ns) : 1;
     if (threads > 1) {

@@ -35,6 +35,8 @@ typedef struct dync__gemm {
     int type;
     int64_t m, n, k;
     const char *a, *b, *d, *packed;
+    /* where this is a share of columns: those of the whole packed b, those before the share's */
+    int64_t packed_n, packed_first;
     char *c;
     int64_t a_row, a_col, b_row, b_col, c_row, c_col, d_row;
     void (*done)(void *user, int64_t begin, int64_t end);
@@ -76,6 +78,8 @@ DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, i
  * dense; to_step, line_step, k_step in bytes, any. */
 DYNC__FN void dync__gemm_pack_rows(int type, void *to, int64_t to_step, const void *from,
                                    int64_t lines, int64_t line_step, int64_t k, int64_t k_step);
+/* The panels of steps [p, p + k), one block, of g->packed. */
+DYNC__FN const char *dync__gemm_panels_at(const dync__gemm *g, int64_t p, int64_t k);
 /* Columns of a panel. */
 DYNC__FN int64_t dync__gemm_panel(int type);
 /* Rows [0, k) and n columns of b as panels behind each other, each [k, columns] dense; of the last

@@ -78,8 +78,7 @@ DYNC__RARE DYNC__FN bool dync__gemm_blocks(const dync__gemm *g)
         s.columns = DYNC__MIN(DYNC__GEMM_NC, g->n - s.col);
         for (s.p = 0; s.p < g->k; s.p += s.k) {
             s.k = DYNC__MIN(DYNC__GEMM_KC, g->k - s.p);
-            s.b = g->packed ? g->packed + dync__gemm_packed_bytes(g->type, g->n, s.p) +
-                                  s.col * s.k * bytes
+            s.b = g->packed ? dync__gemm_panels_at(g, s.p, s.k) + s.col * s.k * bytes
                             : memory + a_bytes;
             if (!g->packed)
                 dync__gemm_pack_panels(g->type, memory + a_bytes,

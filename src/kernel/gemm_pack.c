@@ -75,6 +75,12 @@ DYNC__RARE DYNC__ONCE DYNC__FN int64_t dync__gemm_packed_bytes(int type, int64_t
     return (n + nr - 1) / nr * nr * k * dync__gt_bytes(type);
 }
 
+DYNC__RARE DYNC__FN const char *dync__gemm_panels_at(const dync__gemm *g, int64_t p, int64_t k)
+{
+    return g->packed + dync__gemm_packed_bytes(g->type, g->packed_n ? g->packed_n : g->n, p) +
+           g->packed_first * k * dync__gt_bytes(g->type);
+}
+
 DYNC__FN void dync__gemm_pack_b(int type, int64_t n, int64_t k, const void *b, int64_t b_row,
                                 int64_t b_col, void *to)
 {

@@ -157,7 +157,7 @@ DYNC__FN void dync__gemm_direct(const dync__gemm *g, int64_t p, int64_t k, char 
                        .b_step = g->packed ? t.columns * bytes : g->b_row * wide,
                        .c_step = g->c_row * bytes,
                        .d_step = d_row * bytes};
-    x.b = g->packed ? g->packed : g->b + p * x.b_step;
+    x.b = g->packed ? dync__gemm_panels_at(g, p, k) : g->b + p * x.b_step;
     for (int64_t i = 0, row = 0, end, told = 0; i < parts; i++, row = end) {
         end = dync__gemm_share(g->m, parts, i + 1);
         x.a = g->a + (row * g->a_row + p * g->a_col) * bytes;

@@ -231,6 +231,53 @@ TEST(gemm_with_packed_b_and_addends)
     dync__pool_set_threads(0);
 }
 
+/* Threads take rows or columns of a packed b, a block of k after the other: the bits of one thread,
+ * and nothing beside c is written. */
+TEST(threads_share_a_packed_b)
+{
+    for (int i = 0; i < test_count(40); i++) {
+        int type = i % 4 ? DYNC__GT_F32 : DYNC__GT_F64, bytes = dync__gt_bytes(type);
+        int64_t m = test_random_int(15, 90), n = test_random_int(15, 700),
+                k = test_random_int(1, i % 2 ? 130 : 600), row = n + test_random_int(0, 3);
+        char *a = malloc((size_t)(m * k * bytes)), *b = malloc((size_t)(n * k * bytes)),
+             *packed = malloc((size_t)dync__gemm_packed_bytes(type, n, k)), *c[2];
+        int dtype = type == DYNC__GT_F64 ? DYNC_F64 : DYNC_F32;
+        for (int64_t j = 0; j < m * k; j++)
+            dync__store_f64(a + j * bytes, dtype, test_random_real(-1, 1));
+        for (int64_t j = 0; j < n * k; j++)
+            dync__store_f64(b + j * bytes, dtype, test_random_real(-1, 1));
+        dync__gemm_pack_b(type, n, k, b, 1, k, packed);
+        for (int threads = 1; threads <= 4; threads++) {
+            int at = threads > 1;
+            c[at] = malloc((size_t)(m * row * bytes));
+            memset(c[at], 0x5a, (size_t)(m * row * bytes));
+            dync__pool_set_threads(threads);
+            dync__pool_force(DYNC__POOL_SHARED);
+            dync__gemm_run(&(dync__gemm){.type = type,
+                                         .m = m,
+                                         .n = n,
+                                         .k = k,
+                                         .a = a,
+                                         .b = b,
+                                         .c = c[at],
+                                         .a_row = k,
+                                         .a_col = 1,
+                                         .b_row = 1,
+                                         .b_col = k,
+                                         .c_row = row,
+                                         .c_col = 1,
+                                         .packed = packed});
+            if (at && !EXPECT(memcmp(c[0], c[1], (size_t)(m * row * bytes)) == 0))
+                printf("    type %d, m %d n %d k %d, %d threads\n", type, (int)m, (int)n, (int)k,
+                       threads);
+            if (at) free(c[1]);
+        }
+        free(a), free(b), free(packed), free(c[0]);
+    }
+    dync__pool_force(DYNC__POOL_TRIED);
+    dync__pool_set_threads(0);
+}
+
 /* An a that is dense along its rows is packed where its steps fall into few sets of the cache: the
  * bits are those of the same a with steps a little further apart, which is read where it lies. */
 static void crowded(int type, int64_t m, int64_t n, int64_t k)
