@@ -19,6 +19,8 @@
  *           is asked for than the file's size justifies
  *   thread  any */
 DYNC_API dync_tensors *dync_tensors_load(const char *path);
+DYNC_API dync_tensors *dync_tensors_load_at(const char *path, dync_loc at);
+#define dync_tensors_load(...) DYNC_AT(dync_tensors_load, __VA_ARGS__)
 
 /* dync_tensors_new: none yet. dync_tensors_put: adds t, or replaces the one of that name.
  * dync_tensors_set_note: a text beside them, safetensors' metadata.
@@ -36,6 +38,8 @@ DYNC_API dync_status dync_tensors_set_note(dync_tensors *named, const char *key,
  *   notes   .npz holds no notes
  *   thread  any */
 DYNC_API dync_status dync_tensors_save(const dync_tensors *named, const char *path);
+DYNC_API dync_status dync_tensors_save_at(const dync_tensors *named, const char *path, dync_loc at);
+#define dync_tensors_save(...) DYNC_AT(dync_tensors_save, __VA_ARGS__)
 
 /* dync_tensors_count, dync_tensors_name, dync_tensors_at: by number, in the order of the file.
  * dync_tensors_get: by name. dync_tensors_note: a text that the file holds beside its tensors

@@ -115,6 +115,8 @@ DYNC_API dync_status dync_module_register_class(const char *class_name,
  *           DYNC_ERR_MEMORY
  *   thread  any */
 DYNC_API dync_module *dync_module_open(const char *path);
+DYNC_API dync_module *dync_module_open_at(const char *path, dync_loc at);
+#define dync_module_open(...) DYNC_AT(dync_module_open, __VA_ARGS__)
 
 /* dync_module_child: a child by its path.
  *   ->      borrowed; NULL on failure
@@ -183,6 +185,8 @@ DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
  *   thread  dync_module_save: any; dync_module_load: not while running
  *   thread  dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
+DYNC_API dync_status dync_module_save_at(dync_module *m, const char *path, dync_loc at);
+#define dync_module_save(...) DYNC_AT(dync_module_save, __VA_ARGS__)
 DYNC_API dync_status dync_module_load(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_load_at(dync_module *m, const char *path, dync_loc at);
 #define dync_module_load(...) DYNC_AT(dync_module_load, __VA_ARGS__)

@@ -100,8 +100,17 @@ DYNC_API dync_graph *dync_program_graph(const dync_program *program);
  *           written beside, synced and renamed
  *   thread  any */
 DYNC_API dync_status dync_program_save(const dync_program *program, const char *path);
+DYNC_API dync_status dync_program_save_at(const dync_program *program, const char *path,
+                                          dync_loc at);
+#define dync_program_save(...) DYNC_AT(dync_program_save, __VA_ARGS__)
 DYNC_API dync_status dync_program_save_c(const dync_program *program, const char *path);
+DYNC_API dync_status dync_program_save_c_at(const dync_program *program, const char *path,
+                                            dync_loc at);
+#define dync_program_save_c(...) DYNC_AT(dync_program_save_c, __VA_ARGS__)
 DYNC_API dync_status dync_program_save_onnx(const dync_program *program, const char *path);
+DYNC_API dync_status dync_program_save_onnx_at(const dync_program *program, const char *path,
+                                               dync_loc at);
+#define dync_program_save_onnx(...) DYNC_AT(dync_program_save_onnx, __VA_ARGS__)
 
 /* dync_program_load, dync_program_load_onnx: read such a file; every bound is checked. It may come
  * from a stranger: it names public operators and registered ones only, the types of all its values
@@ -115,6 +124,8 @@ DYNC_API dync_program *dync_program_load(const char *path);
 DYNC_API dync_program *dync_program_load_at(const char *path, dync_loc at);
 #define dync_program_load(...) DYNC_AT(dync_program_load, __VA_ARGS__)
 DYNC_API dync_program *dync_program_load_onnx(const char *path);
+DYNC_API dync_program *dync_program_load_onnx_at(const char *path, dync_loc at);
+#define dync_program_load_onnx(...) DYNC_AT(dync_program_load_onnx, __VA_ARGS__)
 
 /* dync_limits: what a program file may ask for; another file is DYNC_ERR_FORMAT. 0: the default.
  * Where sizes are symbolic, they hold for those that the file shows, and for each set that it is
@@ -144,4 +155,8 @@ DYNC_API void dync_program_free(dync_program *program);
  *           memory order
  *   thread  any */
 DYNC_API dync_status dync_npy_save(dync_tensor *t, const char *path);
+DYNC_API dync_status dync_npy_save_at(dync_tensor *t, const char *path, dync_loc at);
+#define dync_npy_save(...) DYNC_AT(dync_npy_save, __VA_ARGS__)
 DYNC_API dync_tensor *dync_npy_load(const char *path);
+DYNC_API dync_tensor *dync_npy_load_at(const char *path, dync_loc at);
+#define dync_npy_load(...) DYNC_AT(dync_npy_load, __VA_ARGS__)

@@ -335,6 +335,16 @@ DYNC_API void dync__module_compile_usual(dync_module *handle, const char *name,
     X(dync_value, dync_unbind, (dync_tensor *t, int dim, dync_loc at), (t, dim))                                       \
     X(dync_tensor *, dync_module_param, (dync_module *m, const char *name, dync_loc at), (m, name))                    \
     X(dync_status, dync_module_load, (dync_module *m, const char *path, dync_loc at), (m, path))                       \
+    X(dync_status, dync_program_save, (const dync_program *program, const char *path, dync_loc at), (program, path))   \
+    X(dync_status, dync_program_save_c, (const dync_program *program, const char *path, dync_loc at), (program, path)) \
+    X(dync_status, dync_program_save_onnx, (const dync_program *p, const char *path, dync_loc at), (p, path))          \
+    X(dync_program *, dync_program_load_onnx, (const char *path, dync_loc at), (path))                                 \
+    X(dync_status, dync_npy_save, (dync_tensor *t, const char *path, dync_loc at), (t, path))                          \
+    X(dync_tensor *, dync_npy_load, (const char *path, dync_loc at), (path))                                           \
+    X(dync_module *, dync_module_open, (const char *path, dync_loc at), (path))                                        \
+    X(dync_status, dync_module_save, (dync_module *m, const char *path, dync_loc at), (m, path))                       \
+    X(dync_tensors *, dync_tensors_load, (const char *path, dync_loc at), (path))                                      \
+    X(dync_status, dync_tensors_save, (const dync_tensors *named, const char *path, dync_loc at), (named, path))       \
     X(dync_tensor *, dync_parameter, (dync_tensor *t, dync_loc at), (t))                                               \
     X(dync_tensor *, dync_set_, (dync_tensor *self, dync_tensor *other, dync_loc at), (self, other))                   \
     X(dync_tensor *, dync_arange, (dync_real start, dync_real end, dync_real step, dync_loc at), (start, end, step))   \

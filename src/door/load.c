@@ -166,7 +166,7 @@ static dync__tensors *dync__tensors_open_file(const char *path)
 }
 
 /* While a function is traced, loading is opaque: it runs once, the tracer does not look into it. */
-DYNC_API dync_tensors *dync_tensors_load(const char *path)
+DYNC_API dync_tensors *(dync_tensors_load)(const char *path)
 {
     dync__opaque opaque;
     if (!path) {
@@ -203,7 +203,7 @@ static dync_status dync__tensors_safetensors(const dync__tensors *c, dync__str *
 }
 
 /* The name's end chooses the format: .npz, or safetensors. */
-DYNC_API dync_status dync_tensors_save(const dync_tensors *named, const char *path)
+DYNC_API dync_status(dync_tensors_save)(const dync_tensors *named, const char *path)
 {
     const dync__tensors *c = dync__tensors_open(named, "dync_tensors_save");
     dync__str file = {0};

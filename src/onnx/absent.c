@@ -5,7 +5,7 @@
 DYNC__COLD
 
 #if defined(DYNC_NO_ONNX)
-DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *path)
+DYNC_API dync_status(dync_program_save_onnx)(const dync_program *p, const char *path)
 {
     if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
     return dync__fail(DYNC_ERR_UNSUPPORTED, "%s: built with DYNC_NO_ONNX, which writes no ONNX",
@@ -28,7 +28,7 @@ DYNC_API dync_status dync_program_save_onnx(const dync_program *p, const char *p
 DYNC__X(onnxrt)
 #undef DYNC__X
 
-DYNC_API dync_program *dync_program_load_onnx(const char *path)
+DYNC_API dync_program *(dync_program_load_onnx)(const char *path)
 {
     dync__fail(DYNC_ERR_UNSUPPORTED, "%s: built with DYNC_NO_ONNX, which reads no ONNX",
                path ? path : "NULL");

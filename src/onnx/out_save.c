@@ -86,7 +86,7 @@ static dync_status dync__ox_save(dync__arena *arena, const dync__program *p, con
     return status;
 }
 
-DYNC_API dync_status dync_program_save_onnx(const dync_program *handle, const char *path)
+DYNC_API dync_status(dync_program_save_onnx)(const dync_program *handle, const char *path)
 {
     const dync__program *p = dync__program_open(handle, "dync_program_save_onnx");
     dync__arena arena = {0};

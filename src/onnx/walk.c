@@ -174,7 +174,7 @@ DYNC__FN dync__program *dync__onnx_program(dync__blob *blob, const char *folder,
     return p;
 }
 
-DYNC_API dync_program *dync_program_load_onnx(const char *path)
+DYNC_API dync_program *(dync_program_load_onnx)(const char *path)
 {
     dync__blob *blob;
     dync__str folder = {0};

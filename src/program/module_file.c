@@ -207,7 +207,7 @@ static dync_status dync__module_file_opaque(const char *reason,
     dync__opaque_end(&opaque);
     return status;
 }
-DYNC_API dync_status dync_module_save(dync_module *handle, const char *path)
+DYNC_API dync_status(dync_module_save)(dync_module *handle, const char *path)
 {
     dync__module *m = dync__module_open(handle, "dync_module_save");
     return m ? dync__module_file_opaque("torch.save", dync__module_save, m, path) : DYNC_ERR_VALUE;
@@ -379,7 +379,7 @@ DYNC__FN dync__module *dync__module_from(dync__st_file *f)
     return dync__module_bad("not all of the file's tensors"), NULL;
 }
 
-DYNC_API dync_module *dync_module_open(const char *path)
+DYNC_API dync_module *(dync_module_open)(const char *path)
 {
     dync__st_file f = {0};
     dync__module *m = NULL;

@@ -82,7 +82,7 @@ static dync_status dync__npy_save(dync_tensor *h, const char *path)
     dync__str_free(&s);
     return status;
 }
-DYNC_API dync_status dync_npy_save(dync_tensor *h, const char *path)
+DYNC_API dync_status(dync_npy_save)(dync_tensor *h, const char *path)
 {
     dync_value v = dync_v_tensor(h);
     dync__opaque opaque;
@@ -244,7 +244,7 @@ DYNC__FN bool dync__npy_is_plain(const char *bytes, size_t n, int *dtype, int *n
     return ok && (uint64_t)size == n - *data;
 }
 
-DYNC_API dync_tensor *dync_npy_load(const char *path)
+DYNC_API dync_tensor *(dync_npy_load)(const char *path)
 {
     char *bytes;
     size_t n;

@@ -27,7 +27,7 @@ static dync_status dync__program_save_as(const dync_program *handle, const char 
     return status;
 }
 
-DYNC_API dync_status dync_program_save(const dync_program *p, const char *path)
+DYNC_API dync_status(dync_program_save)(const dync_program *p, const char *path)
 {
     return dync__program_save_as(p, path, "dync_program_save", dync__program_write);
 }
@@ -53,7 +53,7 @@ static dync_status dync__program_save_source(const dync__program *p, const char 
     return status;
 }
 
-DYNC_API dync_status dync_program_save_c(const dync_program *handle, const char *path)
+DYNC_API dync_status(dync_program_save_c)(const dync_program *handle, const char *path)
 {
     dync__str header_path = {0};
     const dync__program *p = dync__program_open(handle, "dync_program_save_c");

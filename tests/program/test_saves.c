@@ -181,4 +181,44 @@ TEST(a_loaded_program_is_explained)
 TEST(no_unix) { SKIP("limits of file sizes are Unix's"); }
 #endif
 
+/* Files: which line of the program asked for them. */
+static bool names_line(int line)
+{
+    char place[64];
+    snprintf(place, sizeof place, "test_saves.c:%d)", line);
+    bool named = dync_error() == DYNC_ERR_IO && strstr(dync_error_message(), place);
+    if (!named) printf("    %s\n", dync_error_message());
+    dync_clear_error();
+    return named;
+}
+static void unheard(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+}
+#define BAD_FILE(expr) ((void)(expr), EXPECT(names_line(__LINE__)))
+TEST(files_that_are_not_there)
+{
+    static const char nowhere[] = "/nowhere/at/all";
+    dync_on_error(unheard, NULL);
+    dync_module *net = dync_nn_linear(2, 2, true);
+    dync_tensor *x = dync_ones(dync_shape(2, 2));
+    dync_program *p = dync_export(net, x);
+    dync_tensors *named = dync_tensors_new();
+    BAD_FILE(dync_program_load(nowhere));
+    BAD_FILE(dync_program_load_onnx(nowhere));
+    BAD_FILE(dync_program_save(p, nowhere));
+    BAD_FILE(dync_program_save_c(p, nowhere));
+    BAD_FILE(dync_program_save_onnx(p, nowhere));
+    BAD_FILE(dync_module_open(nowhere));
+    BAD_FILE(dync_module_save(net, nowhere));
+    BAD_FILE(dync_module_load(net, nowhere));
+    BAD_FILE(dync_npy_load(nowhere));
+    BAD_FILE(dync_npy_save(x, nowhere));
+    BAD_FILE(dync_tensors_load(nowhere));
+    BAD_FILE(dync_tensors_save(named, nowhere));
+    dync_tensors_free(named);
+    dync_program_free(p);
+    dync_module_free(net);
+}
+
 TEST_MAIN
