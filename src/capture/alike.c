@@ -39,15 +39,17 @@ DYNC__RARE static bool dync__info_equal(const dync__info *a, const dync__info *b
            memcmp(a->lay.stride, b->lay.stride, (size_t)a->lay.ndim * sizeof(int64_t)) == 0;
 }
 
-/* Over what dync__graph_equal compares, or less: equal graphs hash alike. Names and lines are not
- * part of it. */
-DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g)
+/* numbers: those that a node takes count by value, too. */
+DYNC__RARE static uint64_t dync__graph_hash_of(const dync__graph *g, bool numbers)
 {
     uint64_t h = 0x64796e63;
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *n = g->node.at[i];
         h = dync__hash_mix(h, ((uint64_t)n->kind << 32) ^ (uint32_t)n->op);
-        for (int j = 0; j < n->nargs; j++) h = dync__hash_arg(h, &n->args[j]);
+        for (int j = 0; j < n->nargs; j++)
+            h = numbers || !dync__arg_is_number(&n->args[j])
+                    ? dync__hash_arg(h, &n->args[j])
+                    : dync__hash_mix(h, (uint64_t)n->args[j].kind);
         if (n->callee)
             h = dync__hash_mix(h, (uint64_t)(uintptr_t)n->callee->fn ^
                                       (uint64_t)(uintptr_t)n->callee->user);
@@ -62,6 +64,19 @@ DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g)
         if (n->kind == DYNC__N_GET_ATTR && n->value) h = dync__hash_mix(h, n->value->id);
     }
     return h;
+}
+
+/* Over what dync__graph_equal compares, or less: equal graphs hash alike. Names and lines are not
+ * part of it. */
+DYNC__RARE DYNC__FN uint64_t dync__graph_hash(const dync__graph *g)
+{
+    return dync__graph_hash_of(g, true);
+}
+
+/* The same for graphs that are alike but for the numbers that operators take. */
+DYNC__RARE DYNC__FN uint64_t dync__graph_likeness(const dync__graph *g)
+{
+    return dync__graph_hash_of(g, false);
 }
 
 /* recursion: lists, functions inside. Of kinds without a value (none, handles) the kind alone

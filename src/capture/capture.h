@@ -246,6 +246,7 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *, bool numbers, int
                                         dync__tensor *const *in, int n_out, dync__tensor **out);
 DYNC__FN dync_status dync__segment_narrow(dync__segment *, const bool *used);
 DYNC__FN uint64_t dync__graph_hash(const dync__graph *);
+DYNC__FN uint64_t dync__graph_likeness(const dync__graph *);
 DYNC__FN bool dync__graph_equal(const dync__graph *, const dync__graph *);
 /* differ: the places of other numbers */
 DYNC__FN bool dync__graph_alike(const dync__graph *, const dync__graph *,

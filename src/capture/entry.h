@@ -90,8 +90,10 @@ typedef struct dync__apart {
 } dync__apart;
 typedef struct dync__segment {
     struct dync__segment *next; /* in the compiled function's table */
-    uint64_t hash, site;        /* site: the place in the program */
-    dync__graph *graph;         /* as handed to the backend, all live values as outputs */
+    /* site: the place in the program; likeness: of the form, where numbers are inputs, else of the
+     * graph */
+    uint64_t hash, site, likeness;
+    dync__graph *graph; /* as handed to the backend, all live values as outputs */
     dync_callable code;
     int n_in, n_out;
     bool grad_mode;    /* when it was compiled; part of its identity */

@@ -30,10 +30,12 @@ static bool dync__lift_covers(const dync__segment *s, const dync__lift *differ)
 static dync__segment *dync__lift_find(const dync__tracer *t, const dync__graph *g, uint64_t site,
                                       dync__tensor *const *in, dync__lift *best)
 {
+    uint64_t likeness = dync__graph_likeness(g);
     best->n = 0;
     for (dync__segment *s = DYNC__ATOMIC_LOAD(&t->fn->segments); s; s = s->next) {
         dync__lift differ = {.n = 0};
-        if (s->site != site || s->grad_mode != !dync__grad_is_off()) continue;
+        if (s->site != site || s->likeness != likeness || s->grad_mode != !dync__grad_is_off())
+            continue;
         if (!dync__graph_alike(s->lift ? s->lift->form : s->graph, g, &differ) ||
             !dync__segment_fits(s, g->n_inputs, in))
             continue;

@@ -195,6 +195,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     s->lift = lift;
     s->hash = hash;
     s->site = site;
+    s->likeness = dync__graph_likeness(lift ? lift->form : taken);
     s->n_in = n;
     s->n_out = dync__output_count(taken);
     s->grad_mode = !dync__grad_is_off();

@@ -11,45 +11,45 @@ enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share th
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
- * the headers a printed graph meets: a line for each first letter. */
+ * the headers a printed graph meets: by their first letter, whose case is the word's. */
+static const char *const dync__name_words[32] = {
+    [1] = "abs alignas alignof all and any as ascii assert async atomic auto await ",
+    [2] = "bin bool break breakpoint bytearray bytes ",
+    [3] = "callable case catch char chr class classmethod compile complex const constexpr "
+          "continue ",
+    [4] = "decltype def default del delattr delete device dict dir divmod do double ",
+    [5] = "elif else enum enumerate errno eval except exec explicit export extern ",
+    [6] = "False false filter finally float for format friend from frozenset ",
+    [7] = "getattr global globals goto ",
+    [8] = "hasattr hash help hex ",
+    [9] = "I INFINITY id if import in inf inline input int is isinstance issubclass iter ",
+    [12] = "lambda len linux list locals long ",
+    [13] = "main map max memoryview min mutable ",
+    [14] = "NAN NULL None namespace nan new next noexcept nonlocal not nullptr ",
+    [15] = "object oct open operator or ord ",
+    [16] = "pass pow print private property protected public ",
+    [18] = "raise range register repr restrict return reversed round ",
+    [19] = "self set setattr short signed sizeof slice sorted static staticmethod stderr stdin "
+           "stdout str struct sum super switch ",
+    [20] = "True template this throw torch true try tuple type typedef typename ",
+    [21] = "union unix unsigned using ",
+    [22] = "vars virtual void volatile ",
+    [23] = "wchar_t while with ",
+    [24] = "xor ",
+    [25] = "yield ",
+    [26] = "zip "};
+
+/* s: cleaned, so it begins with a letter or _, whose list is empty. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
-    static const char words[] =
-        "False \n"
-        "I INFINITY \n"
-        "NAN NULL None \n"
-        "True \n"
-        "abs alignas alignof all and any as ascii assert async atomic auto await \n"
-        "bin bool break breakpoint bytearray bytes \n"
-        "callable case catch char chr class classmethod compile complex const constexpr "
-        "continue \n"
-        "decltype def default del delattr delete device dict dir divmod do double \n"
-        "elif else enum enumerate errno eval except exec explicit export extern \n"
-        "false filter finally float for format friend from frozenset \n"
-        "getattr global globals goto \n"
-        "hasattr hash help hex \n"
-        "id if import in inf inline input int is isinstance issubclass iter \n"
-        "lambda len linux list locals long \n"
-        "main map max memoryview min mutable \n"
-        "namespace nan new next noexcept nonlocal not nullptr \n"
-        "object oct open operator or ord \n"
-        "pass pow print private property protected public \n"
-        "raise range register repr restrict return reversed round \n"
-        "self set setattr short signed sizeof slice sorted static staticmethod stderr "
-        "stdin stdout str struct sum super switch \n"
-        "template this throw torch true try tuple type typedef typename \n"
-        "union unix unsigned using \n"
-        "vars virtual void volatile \n"
-        "wchar_t while with \n"
-        "xor \n"
-        "yield \n"
-        "zip \n";
-    size_t n = strlen(s);
+    size_t n = strlen(s), same;
+    const char *word = dync__name_words[s[0] & 31];
     if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
-    const char *word = words;
-    while (*word && *word != s[0]) word = strchr(word, '\n') + 1;
-    for (; *word && *word != '\n'; word = strchr(word, ' ') + 1)
-        if (strncmp(word, s, n) == 0 && word[n] == ' ') return true;
+    for (; word && *word; word++) {
+        for (same = 0; same < n && word[same] == s[same];) same++;
+        if (n && same == n && word[n] == ' ') return true;
+        while (*word != ' ') word++;
+    }
     return false;
 }
 

@@ -166,6 +166,39 @@ DYNC__FN void dync__onnx_fold_keep(dync__onnx_loaded *l, const dync__opcall *c)
     dync__error_guard_end(&guard);
 }
 
+/* ---- equal tensors --------------------------------------------------------------------------- */
+
+enum { DYNC__ONNX_SAME_MOST = 64 }; /* elements */
+
+static bool dync__onnx_contents_equal(const dync__tensor *a, const dync__tensor *b, size_t bytes)
+{
+    return a->dtype == b->dtype && a->lay.ndim == b->lay.ndim &&
+           memcmp(a->lay.shape, b->lay.shape, (size_t)a->lay.ndim * sizeof(int64_t)) == 0 &&
+           memcmp(dync__tensor_data(a), dync__tensor_data(b), bytes) == 0;
+}
+
+DYNC__FN dync__tensor *dync__onnx_held_same(dync__onnx_loaded *l, dync__tensor *t)
+{
+    if (t->numel == 0 || t->numel > DYNC__ONNX_SAME_MOST || t->device != DYNC_CPU ||
+        !dync__layout_is_contiguous(&t->lay))
+        return t;
+    size_t bytes = (size_t)t->numel * (size_t)dync__dtype_info(t->dtype)->bytes;
+    uint64_t at, h = dync__hash_bytes(dync__tensor_data(t), bytes, (uint64_t)t->dtype + 3);
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard); /* not kept is made again */
+    dync__lock(&l->lock);
+    if (dync__map_get(&l->same_at, h, &at)) {
+        if (dync__onnx_contents_equal(l->owned.at[at], t, bytes)) t = l->owned.at[at];
+    } else if (l->n_same < DYNC__ONNX_FOLDED_MOST && !dync__map_get(&l->held, t->id, NULL) &&
+               dync__onnx_hold_locked(l, t) == DYNC_OK &&
+               dync__map_put(&l->same_at, h, (uint64_t)(l->owned.n - 1))) {
+        l->n_same++;
+    }
+    dync__unlock(&l->lock);
+    dync__error_guard_end(&guard);
+    return t;
+}
+
 DYNC__FN void dync__onnx_held_end(dync__onnx_loaded *l)
 {
     for (int i = 0; i < l->owned.n; i++) dync__unref(l->owned.at[i]);
@@ -174,4 +207,5 @@ DYNC__FN void dync__onnx_held_end(dync__onnx_loaded *l)
     dync__map_free(&l->held);
     dync__map_free(&l->held_storage);
     dync__map_free(&l->folded_at);
+    dync__map_free(&l->same_at);
 }

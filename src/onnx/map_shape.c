@@ -6,6 +6,7 @@
  * whose elements may be tokens of symbolic sizes (sized.c). */
 #include "../dync.in.h"
 #include "maps.h"
+#include "../capture/trace.h"
 DYNC__COLD
 
 /* from, from + step, ...: n numbers; all may be symbolic. NULL + error. recursion: of a symbolic
@@ -86,6 +87,20 @@ DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
 
 /* The sizes of dims start .. end - 1 as int64, both held in the rank after negative ones count from
  * its end: of [2, 3, 4] with start -2 it is 3 4. */
+/* Sizes as a tensor. Where a walk is traced, one that the model keeps: the trace is that of an
+ * earlier walk then. */
+static dync_tensor *dync__oi_made_of(dync__onnx_call *c, int ndim, const int64_t *n,
+                                     const int64_t *size)
+{
+    dync_tensor *made = dync__oi_tensor_i(DYNC_I64, ndim, n, size);
+    bool walked = dync__tracing() != NULL;
+    for (int64_t i = 0; i < (ndim ? *n : 1) && walked; i++) walked = !dync__is_token(size[i]);
+    dync__tensor *t = walked && made ? dync__open(made) : NULL, *same;
+    if (!t || (same = dync__onnx_held_same(c->model, t)) == t) return made;
+    dync__ref(same);
+    return dync__give(same);
+}
+
 DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *c)
 {
     dync_dims d = dync__oi_sizes(dync__oi_in(c, 0));
@@ -94,7 +109,7 @@ DYNC__FN dync_status dync__oi_shape_of(dync__onnx_call *c)
     from = DYNC__MIN(DYNC__MAX(from < 0 ? from + d.n : from, 0), d.n);
     to = DYNC__MIN(DYNC__MAX(to < 0 ? to + d.n : to, from), d.n);
     int64_t n = to - from;
-    return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 1, &n, d.d + from));
+    return dync__oi_out(c, 0, dync__oi_made_of(c, 1, &n, d.d + from));
 }
 
 DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *c)
@@ -102,7 +117,7 @@ DYNC__FN dync_status dync__oi_size_of(dync__onnx_call *c)
     dync_dims d = dync__oi_sizes(dync__oi_in(c, 0));
     int64_t n = 1;
     for (int i = 0; i < d.n; i++) n = dync__sz_mul(n, d.d[i]);
-    return dync__oi_out(c, 0, dync__oi_tensor_i(DYNC_I64, 0, NULL, &n));
+    return dync__oi_out(c, 0, dync__oi_made_of(c, 0, NULL, &n));
 }
 
 /* A shape of which one element is not known: whatever data say, it is what is left of the elements.

@@ -124,10 +124,11 @@ typedef struct dync__onnx_loaded {
     dync__onnx_model *model;
     dync__onnx_body *main;
     /* held.c: tensors that the model keeps, by id and by the address of their storage; calls of
-     * these alone, by hash */
+     * these alone and small tensors of equal contents, by hash */
     dync__mutex lock;
     DYNC__VEC(dync__tensor *) owned;
-    dync__map held, held_storage, folded_at;
+    dync__map held, held_storage, folded_at, same_at;
+    int n_same;
     DYNC__VEC(dync__onnx_folded) folded;
     int n_inputs, n_outputs;
     int *given; /* which inputs of the graph a call gives: those without an initializer */
@@ -141,6 +142,9 @@ DYNC__FN bool dync__onnx_holds_memory(dync__onnx_loaded *, const dync__tensor *)
 /* true: the results are there. keep: for the next time, where all tensors are held */
 DYNC__FN bool dync__onnx_folded_before(dync__onnx_loaded *, dync__opcall *);
 DYNC__FN void dync__onnx_fold_keep(dync__onnx_loaded *, const dync__opcall *);
+/* What an earlier walk made of the same small contents, which the model keeps, else t, kept from
+ * now on but for too many. Nobody may write it. */
+DYNC__FN dync__tensor *dync__onnx_held_same(dync__onnx_loaded *, dync__tensor *t);
 DYNC__FN void dync__onnx_held_end(dync__onnx_loaded *);
 
 /* ---- running (run.c) ------------------------------------------------------------------------- */

@@ -157,6 +157,18 @@ TEST(repro_after_minifying)
 TEST(names)
 {
     dync__graph *g = dync__graph_new(NULL);
+    /* no names of values, and those that only begin like them */
+    static const char *const reserved[] = {"False", "false",  "finally", "I",    "abs",
+                                           "slice", "switch", "zip",     "while"},
+                             *const free_[] = {"fals",   "falsey", "FALSE", "i",
+                                               "abs_of", "s",      "zi",    "_"};
+    for (int i = 0; i < DYNC__COUNT_OF(reserved); i++) {
+        char want[20];
+        snprintf(want, sizeof want, "%s_1", reserved[i]);
+        EXPECT_EQ_STR(dync__graph_unique(g, reserved[i]), want);
+    }
+    for (int i = 0; i < DYNC__COUNT_OF(free_); i++)
+        EXPECT_EQ_STR(dync__graph_unique(g, free_[i]), free_[i]);
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin");
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin_1");
     EXPECT_EQ_STR(dync__graph_unique(g, "sin"), "sin_2");

@@ -367,6 +367,47 @@ TEST(constants_stay_behind_a_break)
     dync__arena_free(&a);
 }
 
+/* z = x * float(shape of x) behind a size that data decide: sizes are made by every walk, of equal
+ * numbers the same tensor, so that nothing is compiled again; results are the caller's. */
+TEST(sizes_stay_behind_a_break)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 0, "N");
+    dync__onnx_graph *g = m->graph;
+    g->input.at[0]->type->tensor_type->shape = NULL; /* of any rank: no graph of its own */
+    put(&a, g, "NonZero", "x", NULL, "places");
+    put(&a, g, "Shape", "x", NULL, "s");
+    dync__onnx_node *cast = put(&a, g, "Cast", "s", NULL, "f");
+    dync__onnx_attribute *to = dync__onnx_add(&a, cast, attribute, attribute);
+    to->name = "to";
+    to->type = 2; /* an integer */
+    to->i = DYNC__ONNX_FLOAT;
+    put(&a, g, "Mul", "x", "f", "v");
+    const char *const outputs[] = {"v", "places", "s", "f"};
+    g->output.n = 0;
+    for (int i = 0; i < 4; i++)
+        ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = outputs[i];
+    dync_program *p = dync__program_give(load(m));
+    REQUIRE(p && !dync_program_graph(p));
+    int64_t graphs = 0;
+    for (int i = 0; i < 12; i++) DYNC_SCOPE {
+        int64_t rows = i % 2 ? 5 : 4;
+        dync_tensor *x = dync_randn(dync_shape(rows, 3, 3)), *sizes, *floats;
+        dync_value arg = DYNC_V(x), out = dync_program_run(p, 1, &arg);
+        sizes = dync_as_tensor(dync_at(out, 2)), floats = dync_as_tensor(dync_at(out, 3));
+        REQUIRE(sizes && floats);
+        EXPECT(dync_item(dync_select(sizes, 0, 0)) == rows);
+        EXPECT(dync_allclose(dync_as_tensor(dync_at(out, 0)),
+                             dync_mul(x, dync_from(((float[]){(float)rows, 3, 3}), dync_shape(3))),
+                             1e-6, 0));
+        dync_mul_(sizes, 0), dync_mul_(floats, 0); /* ours */
+        if (i == 7) graphs = dync_get_counters().graphs;
+        if (i > 7) EXPECT_EQ_INT(dync_get_counters().graphs, graphs);
+    }
+    dync_program_free(p);
+    dync__arena_free(&a);
+}
+
 static void refused(dync__onnx_model *m, dync_status status, const char *text)
 {
     dync__error_guard g;
