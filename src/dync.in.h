@@ -300,6 +300,7 @@ DYNC__PLAIN
 #include "runtime/perf.c"
 #include "runtime/tune.c"
 #include "runtime/epilogue.c"
+#include "runtime/beside.c"
 #include "runtime/follow.c"
 #include "runtime/convs.h"
 #include "runtime/convs_nest.c"

@@ -173,6 +173,8 @@
     X(GEMM_RELAID, 128 * 1024, bytes, "of a b along the sum, made dense along its rows for short sums", "peers sgemm") \
     X(GEMM_SHARE, 512, rows, "or columns of a piece that packs the other operand", "peers --threads=2 sgemm") \
     X(GEMM_EVEN, 4, tiles, "a share, where there are fewer each has as many rows", "peers --threads=2 linear") \
+    X(RNN_GATE, 32, products, "that a gate of a recurrent step is worth beside its sum", "peers LSTM") \
+    X(BESIDE_STEPS, 24, steps, "of a plan that a call goes back at most, to be beside another", "peers LSTM") \
     X(GEMM_FIX, 1 << 19, products, "smaller products have their tiles looked up once", "peers linear") \
     X(GEMM_MANY, 8, products, "from here a batch is done by one call for each tile", "peers sgemm") \
     X(GEMM_MANY_OF, 1 << 15, products, "of numbers in each of them, at most", "peers sgemm") \

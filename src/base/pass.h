@@ -39,6 +39,7 @@
     X(schedule,    KERNEL, dync__kernel_schedule,  OPTIONAL, "the order of a kernel's loops")         \
     X(convs,       STEPS,  dync__steps_convs,      OPTIONAL, "what follows a convolution joins it") \
     X(in_place,    STEPS,  dync__steps_in_place,   OPTIONAL, "scatters write where their result lies") \
+    X(beside,      STEPS,  dync__steps_beside,     OPTIONAL, "calls on one thread run two at a time") \
     X(prologue,    STAGE,  none,                   OPTIONAL, "a product computes its operand itself (devices)") \
     X(epilogue,    STAGE,  none,                   OPTIONAL, "what follows a product runs on its rows") \
     X(rolled,      STAGE,  none,                   OPTIONAL, "exported recurrent layers are loops over steps") \

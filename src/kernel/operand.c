@@ -246,7 +246,9 @@ static const dync__attr_field dync__kcall_attr_none[] = {{0}};
 
 #define DYNC__PIECES_(name) NULL
 #define DYNC__PIECES_pieces(name) dync__k_##name##_pieces
-#define DYNC__X(name, form, pieces)                                                     \
+#define DYNC__ALONE_(name) NULL
+#define DYNC__ALONE_alone(name) DYNC__SMALLER(NULL, dync__k_##name##_alone)
+#define DYNC__X(name, form, pieces, alone)                                              \
     DYNC__DATA const dync__kcall_row dync__kcall_##name = {DYNC__TEXT(#name),           \
                                                            dync__k_##name##_prepare,    \
                                                            dync__k_##name,              \
@@ -255,8 +257,11 @@ static const dync__attr_field dync__kcall_attr_none[] = {{0}};
                                                            false,                       \
                                                            DYNC__PIECES_##pieces(name), \
                                                            false,                       \
-                                                           false};
+                                                           false,                       \
+                                                           DYNC__ALONE_##alone(name)};
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
 #undef DYNC__PIECES_
 #undef DYNC__PIECES_pieces
+#undef DYNC__ALONE_
+#undef DYNC__ALONE_alone

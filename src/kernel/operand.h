@@ -75,7 +75,7 @@ DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
 }
 
-#define DYNC__X(name, form, pieces)                               \
+#define DYNC__X(name, form, pieces, alone)                        \
     DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *); \
     DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)
@@ -83,5 +83,7 @@ DYNC__KERNELS(DYNC__X)
 DYNC__FN dync_status dync__k_attention_pieces(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_grad_pieces(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_pieces(dync__kcall *);
+DYNC__FN double dync__k_rnn_layer_alone(const dync__kcall *);
+DYNC__FN double dync__k_rnn_layer_grad_alone(const dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_grad_pieces(dync__kcall *);
 #endif

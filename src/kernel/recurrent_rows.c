@@ -90,6 +90,21 @@ DYNC__FN dync_status dync__k_rnn_layer_grad_pieces(dync__kcall *c)
     return dync__rnn_backward_piece(&r, &c->piece[0]);
 }
 
+#if !defined(DYNC_SMALL)
+/* Of all steps: the products, and for each gate what its function is worth. */
+DYNC__FN double dync__k_rnn_layer_alone(const dync__kcall *c)
+{
+    const dync__layout *out = &dync__rnn_operand(c, DYNC__RNN_OUT)->lay;
+    double hidden = (double)out->shape[2];
+    return (double)out->shape[0] * (double)out->shape[1] * (double)c->attr.rnn.gates * hidden *
+           (hidden + DYNC__RNN_GATE);
+}
+DYNC__FN double dync__k_rnn_layer_grad_alone(const dync__kcall *c)
+{
+    return dync__k_rnn_layer_alone(c);
+}
+#endif
+
 /* Appends what the piece takes: nothing where it is not given. */
 DYNC__FN void dync__rnn_push(void **to, int *n, void *p)
 {

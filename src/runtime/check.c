@@ -254,8 +254,8 @@ static dync_status dync__plan_lives(const dync__plan *p, dync__life *life)
                 source->at != (slot->kind >= DYNC__SLOT_TEMP ? slot->arena_offset : slot->index))
                 return dync__step_fault(i, id, "a run looks for it elsewhere than it is");
             if (slot->kind != DYNC__SLOT_TEMP) continue;
-            if (life[id].first < 0) life[id].first = i;
-            life[id].last = i;
+            if (life[id].first < 0) life[id].first = dync__plan_time(p, i);
+            life[id].last = dync__plan_time(p, i);
         }
     return DYNC_OK;
 }
@@ -308,6 +308,21 @@ static dync_status dync__plan_check_slots(const dync__plan *p)
     return DYNC_OK;
 }
 
+/* Two calls on one thread, of which neither touches what the other writes. */
+static dync_status dync__plan_check_beside(const dync__plan *p, int i)
+{
+    const dync__plan_step *s = &p->step[i], *t = s + 1;
+    if (i + 1 >= p->n_steps || !s->call || !t->call || !s->call->row->alone ||
+        !t->call->row->alone || t->beside)
+        return dync__step_fault(i, -1, "what may run beside it is no call of its kind");
+    for (int k = 0; k < s->call->n; k++)
+        for (int l = 0; l < t->call->n; l++)
+            if (s->slot[k] == t->slot[l] &&
+                (s->call->operand[k].written || t->call->operand[l].written))
+                return dync__step_fault(i, s->slot[k], "what may run beside it touches that, too");
+    return DYNC_OK;
+}
+
 DYNC__FN dync_status dync__plan_check(const dync__plan *p)
 {
     dync__arena arena = {0};
@@ -316,8 +331,8 @@ DYNC__FN dync_status dync__plan_check(const dync__plan *p)
     if (status == DYNC_OK) status = dync__plan_lives(p, life);
     if (status == DYNC_OK) status = dync__plan_check_overlap(p, life);
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
-        const dync__kcall *c = p->step[i].call;
-        if (c && (int64_t)c->scratch_bytes > p->arena_bytes - p->scratch_offset)
+        if (p->step[i].beside) status = dync__plan_check_beside(p, i);
+        if (p->step[i].call && dync__plan_scratch_end(p, i) > p->arena_bytes - p->scratch_offset)
             status = dync__step_fault(i, -1, "its call asks for more scratch memory than there is");
     }
     dync__arena_free(&arena);

@@ -43,8 +43,8 @@ DYNC__FN int dync__plan_temps(const dync__plan *p, bool off, dync__life *life)
         for (int k = 0; k < p->step[i].n; k++) {
             dync__life *l = &life[p->step[i].slot[k]];
             if (p->slot[l->slot].kind != DYNC__SLOT_TEMP) continue;
-            if (l->first < 0) l->first = off ? 0 : i;
-            l->last = off ? p->n_steps : i;
+            if (l->first < 0) l->first = off ? 0 : dync__plan_time(p, i);
+            l->last = off ? p->n_steps : dync__plan_time(p, i);
         }
     for (int i = 0; i < p->n_slots; i++) {
         p->slot[i].arena_offset = -1;
@@ -140,7 +140,7 @@ DYNC__FN dync_status dync__plan_steps(dync__plan_maker *m, dync__steps *steps)
     p->driver = dync__device_driver(p->device);
     if (!p->driver) return dync__fail(DYNC_ERR_DEVICE, "no code for device %d", p->device);
     const dync__plan_way *way = dync__plan_way_of(p->driver);
-    DYNC__TRY(opt->passes(steps, DYNC__PASS_in_place));
+    DYNC__TRY(opt->passes(steps, DYNC__PASS_beside));
     m->pb = steps->pb;
     m->opt = opt;
     m->step = steps->at;

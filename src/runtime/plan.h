@@ -39,7 +39,8 @@ typedef struct dync__plan_step {
     const dync__kernel *late;
     /* takes random numbers; its code looks at the last bound as it reads by it */
     bool draws, looks;
-    bool kept; /* it ran when the plan was made */
+    bool kept;   /* it ran when the plan was made */
+    bool beside; /* it and the next one are calls that may run at one time */
 } dync__plan_step;
 struct dync__plan {
     dync__arena arena;
@@ -63,6 +64,22 @@ struct dync__plan {
     size_t kept_stays, kept_bytes;
     struct dync__perf *perf; /* DYNC_LOG=perf; NULL: off */
 };
+
+/* When step i runs: two that may run at one time do so at that of the first. */
+DYNC__INLINE int dync__plan_time(const dync__plan *p, int i)
+{
+    return i > 0 && p->step[i - 1].beside ? i - 1 : i;
+}
+/* Where in the plan's scratch memory call i has its own, and where that ends. */
+DYNC__INLINE int64_t dync__plan_scratch_at(const dync__plan *p, int i)
+{
+    int before = dync__plan_time(p, i);
+    return before < i ? ((int64_t)p->step[before].call->scratch_bytes + 63) / 64 * 64 : 0;
+}
+DYNC__INLINE int64_t dync__plan_scratch_end(const dync__plan *p, int i)
+{
+    return dync__plan_scratch_at(p, i) + (int64_t)p->step[i].call->scratch_bytes;
+}
 
 /* ---- pass.c: the steps of a builder on their way to a plan ------------------------------------
  */
@@ -99,6 +116,13 @@ DYNC__FN dync__plan *dync__plan_of(dync__steps *);
 DYNC__FN dync_status dync__steps_convs(dync__steps *);
 /* epilogue.c: what is scattered into lies where the result does */
 DYNC__FN dync_status dync__steps_in_place(dync__steps *);
+
+/* beside.c: a call that runs on one thread stands behind another that need not be over before it */
+#if defined(DYNC_SMALL)
+#define dync__steps_beside NULL
+#else
+DYNC__FN dync_status dync__steps_beside(dync__steps *);
+#endif
 
 /* ---- check.c: the verifiers of steps and plans ------------------------------------------------
  */

@@ -140,8 +140,7 @@ DYNC__OFTEN static dync_status dync__form_prepare(dync__kcall *c)
 /* What it is a copy of is read where it must be: the cache does not have it. */
 DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f,
                                                   const dync__plan_step *from, dync__kcall *c,
-                                                  const int64_t *value, const int64_t *at,
-                                                  int64_t *scratch)
+                                                  const int64_t *value, const int64_t *at)
 {
     if (c->row->inside) {
         c->attr.opaque.syms = f->syms;
@@ -151,7 +150,6 @@ DYNC__OFTEN static dync_status dync__form_call_at(const dync__plan_form *f,
     for (int k = 0; k < DYNC__KCALL_PIECES; k++)
         if (c->piece[k]) dync__code_settle(c->piece[k], &from->call->piece[k], at);
     if (c->row->prepare) DYNC__TRY(dync__form_prepare(c));
-    *scratch = DYNC__MAX(*scratch, (int64_t)c->scratch_bytes);
     return DYNC_OK;
 }
 
@@ -168,14 +166,12 @@ static dync_status dync__form_late_at(const dync__plan_form *f, const dync__kern
 
 DYNC__OFTEN static dync_status dync__form_step_at(const dync__plan_form *f,
                                                   const dync__plan_step *from, dync__plan_step *s,
-                                                  const int64_t *value, const int64_t *at,
-                                                  int64_t *scratch)
+                                                  const int64_t *value, const int64_t *at)
 {
     dync_status status = DYNC_OK;
     if (s->code) dync__code_settle(s->code, &from->code, at);
     if (s->call)
-        DYNC__TRY(
-            dync__form_call_at(f, from, (dync__kcall *)(uintptr_t)s->call, value, at, scratch));
+        DYNC__TRY(dync__form_call_at(f, from, (dync__kcall *)(uintptr_t)s->call, value, at));
     for (int b = 0; b < s->n_bounds; b++)
         DYNC__TRY(s->bound[b].check->row->prepare(s->bound[b].check));
     if (f->late && from->late) status = dync__form_late_at(f, from->late, s, value);
@@ -212,8 +208,10 @@ DYNC__OFTEN static dync_status dync__form_make_at(const dync__plan_form *f, cons
     p->slot = dync__sz_image_of(&f->image, *copy, f->slot);
     p->step = dync__sz_image_of(&f->image, *copy, f->step);
     p->n_steps = from->n_steps; /* all can be freed */
-    for (int i = 0; i < from->n_steps; i++)
-        DYNC__TRY(dync__form_step_at(f, &from->step[i], &p->step[i], value, at, &scratch));
+    for (int i = 0; i < from->n_steps; i++) {
+        DYNC__TRY(dync__form_step_at(f, &from->step[i], &p->step[i], value, at));
+        if (p->step[i].call) scratch = DYNC__MAX(scratch, dync__plan_scratch_end(p, i));
+    }
     dync__plan_way_of(p->driver)->reserve(p);
     DYNC__TRY(dync__form_memory_at(f, p, scratch));
     return dync__plan_check_after(p, DYNC__PASS_memory);
@@ -272,7 +270,8 @@ DYNC__FN bool dync__plan_same(const dync__plan *x, const dync__plan *y)
         const dync__plan_step *s = &x->step[i], *t = &y->step[i];
         /* two checks of an index may become one where sizes make them equal */
         same = s->n == t->n && s->n_bounds >= t->n_bounds && s->looks == t->looks &&
-               s->draws == t->draws && !s->code == !t->code && !s->call == !t->call &&
+               s->draws == t->draws && s->beside == t->beside && !s->code == !t->code &&
+               !s->call == !t->call &&
                memcmp(s->slot, t->slot, (size_t)s->n * sizeof *s->slot) == 0 &&
                (!s->code || dync__code_same(s->code, t->code)) &&
                (!s->call || dync__plan_same_call(s->call, t->call));

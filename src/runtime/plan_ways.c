@@ -55,7 +55,8 @@ static dync_status dync__way_call_here(dync__plan_maker *m, dync__plan_step *s,
     s->call = c; /* what prepare makes is freed with the plan, also when it fails */
     if (m->sized && c->row->pieces) DYNC__TRY(c->row->pieces(c));
     if (c->row->prepare && !m->sized) DYNC__TRY(c->row->prepare(c));
-    m->scratch = DYNC__MAX(m->scratch, (int64_t)c->scratch_bytes);
+    s->beside = c->beside;
+    m->scratch = DYNC__MAX(m->scratch, dync__plan_scratch_end(m->p, (int)(s - m->p->step)));
     return dync__way_slots(m->p, s, c, with, 1);
 }
 

@@ -23,24 +23,25 @@ static dync_status dync__run_bounds(const dync__plan_step *s, void *const *buffe
     return DYNC_OK;
 }
 
-static dync_status dync__run_step(const dync__plan *p, const dync__plan_step *s,
-                                  const dync__binding *b)
+static dync_status dync__run_step(const dync__plan *p, int i, const dync__binding *b)
 {
+    const dync__plan_step *s = &p->step[i];
     void *few[64], **buffers = few;
     if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers)))
         return DYNC_ERR_MEMORY;
-    for (int i = 0; i < s->n; i++) {
-        const dync__plan_source *from = &s->source[i];
+    for (int k = 0; k < s->n; k++) {
+        const dync__plan_source *from = &s->source[k];
         if (from->from == DYNC__SOURCE_KEPT)
-            buffers[i] = p->kept + from->at;
+            buffers[k] = p->kept + from->at;
         else if (from->from != DYNC__SOURCE_ARENA)
-            buffers[i] = b->table[from->from][from->at];
+            buffers[k] = b->table[from->from][from->at];
         else
-            buffers[i] = from->at >= 0 ? b->arena + from->at : NULL;
+            buffers[k] = from->at >= 0 ? b->arena + from->at : NULL;
     }
     dync_status status = dync__run_bounds(s, buffers, 0, s->n_bounds - s->looks);
     if (status != DYNC_OK) goto done;
-    status = s->call   ? s->call->row->run(s->call, buffers, b->arena + p->scratch_offset)
+    char *scratch = b->arena + p->scratch_offset + dync__plan_scratch_at(p, i);
+    status = s->call   ? s->call->row->run(s->call, buffers, scratch)
              : s->code ? dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng)
                        : p->driver->run(s->device_code, buffers, dync__tls.rng_seed, b->rng);
     if (DYNC__UNLIKELY(status == DYNC_ERR_INDEX) && s->looks)
@@ -59,7 +60,7 @@ DYNC__RARE DYNC__FN dync_status dync__kept_run(dync__plan *p)
     for (int i = 0; p->kept && i < p->n_steps && status == DYNC_OK; i++) {
         uint64_t start = dync__now_ns();
         if (!p->step[i].kept) continue;
-        status = dync__run_step(p, &p->step[i], &b);
+        status = dync__run_step(p, i, &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
     }
     if (status != DYNC_OK || p->kept_stays == p->kept_bytes) return status;
@@ -73,6 +74,37 @@ DYNC__RARE DYNC__FN dync_status dync__kept_run(dync__plan *p)
     return DYNC_OK;
 }
 #endif
+
+/* ---- two at a time --------------------------------------------------------------------------- */
+typedef struct dync__besides {
+    const dync__plan *p;
+    const dync__binding *b;
+    int at;
+    dync_status status[2];
+} dync__besides;
+
+static void dync__besides_part(void *user, int part, int n_parts)
+{
+    dync__besides *w = user;
+    dync__error_guard guard;
+    (void)n_parts;
+    dync__error_guard_begin(&guard);
+    w->status[part] = dync__run_step(w->p, w->at + part, w->b);
+    dync__error_guard_end(&guard);
+}
+
+/* Step i and the next one, by two threads. False: they are to run one after the other, also where
+ * one failed, so that its error is this thread's. */
+DYNC__RARE static bool dync__run_beside(const dync__plan *p, int i, const dync__binding *b)
+{
+    const dync__kcall *one = p->step[i].call, *two = p->step[i + 1].call;
+    if (p->perf || p->step[i].kept || p->step[i + 1].kept) return false;
+    double ns = (one->row->alone(one) + two->row->alone(two)) / DYNC__MACS_PER_NS;
+    if (dync__pool_worth(ns) < 2) return false;
+    dync__besides both = {p, b, i, {DYNC_OK, DYNC_OK}};
+    dync__pool_run(dync__besides_part, &both, 2);
+    return both.status[0] == DYNC_OK && both.status[1] == DYNC_OK;
+}
 
 DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *const *tensors,
                                     void *const *inputs, void *const *outputs)
@@ -100,7 +132,11 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
         if (p->step[i].kept) continue;
         uint64_t start = p->perf ? dync__now_ns() : 0;
-        status = dync__run_step(p, &p->step[i], &b);
+        if (DYNC__SMALLER(false, p->step[i].beside) && dync__run_beside(p, i, &b)) {
+            i++;
+            continue;
+        }
+        status = dync__run_step(p, i, &b);
         if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
     }
     dync__tls.most_threads = most_threads;

@@ -39,7 +39,8 @@ DYNC__FN void dync__plan_dump(dync__str *s, const dync__plan *p)
         const char *with = !c || !p->step[i].code ? ""
                            : c->follow            ? " with epilogue in its tiles"
                                                   : " with epilogue";
-        dync__str_addf(s, "  step %d %s%s slots", i, c ? c->row->name : "kernel", with);
+        dync__str_addf(s, "  step %d %s%s%s slots", i, c ? c->row->name : "kernel", with,
+                       p->step[i].beside ? " beside the next" : "");
         for (int k = 0; k < p->step[i].n; k++) dync__str_addf(s, " %d", (int)p->step[i].slot[k]);
         if (c) dync__attr_print(s, c->row->attr, &c->attr);
         dync__str_add(s, "\n");
