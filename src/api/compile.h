@@ -37,7 +37,7 @@ typedef struct dync_compile_options {
      * as data say: u0, u1, ... in the graph's shapes. As capture_dynamic_output_shape_ops */
     bool capture_dynamic_shapes DYNC__ZERO;
     /* keep double backward working through the compiled function (default: upstream's error, but
-     * where the function itself asks for gradients with create_graph) */
+     * where a function of fullgraph itself asks for gradients with create_graph) */
     bool double_backward DYNC__ZERO;
     void *user DYNC__ZERO; /* for the general form */
     /* once per entry that refused a call */

@@ -71,7 +71,8 @@ DYNC_API dync_value dync_scan_values(dync_callee step_fn, dync_value init, dync_
  * (torch._higher_order_ops.map).
  *
  *   xs        a tensor or a list of tensors, of one length along the first dim
- *   ->        what fn gives, with a first dim; owned by the scope
+ *   ->        what fn gives, with a first dim; owned by the scope. Of length 0: without elements
+ *             (PyTorch's map refuses it, its vmap and scan do not)
  *   grad      to xs and closures
  *   errors    as dync_scan
  *   thread    any */

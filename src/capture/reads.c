@@ -3,6 +3,7 @@
  * An opaque read or call cuts the graph, works on the real tensors as if no trace were open, and
  * the trace goes on. */
 #include "../dync.in.h"
+#include "../op/rows.h"
 #include "trace.h"
 DYNC__COLD
 
@@ -34,6 +35,21 @@ DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, c
 }
 
 /* ---- values read ----------------------------------------------------------------------------- */
+/* As a plain run says it (op/public_read.c). */
+DYNC__RARE static void dync__branch_refused(int64_t numel, bool as_bool)
+{
+    dync__public_frame f = dync__public_begin(as_bool ? "bool" : "item", dync__tls.at);
+    if (as_bool)
+        dync__fail(DYNC_ERR_VALUE, "Boolean value of Tensor with %s is ambiguous",
+                   numel ? "more than one value" : "no values");
+    else
+        dync__fail(DYNC_ERR_VALUE,
+                   "a Tensor with %lld elements cannot be converted to Scalar: select one, or read "
+                   "them through dync_data",
+                   (long long)numel);
+    dync__public_end(&f);
+}
+
 /* A value of one element that C code is about to decide by: the graph ends in a branch. Always
  * true: the read was handled; *out is 0 where it failed. */
 static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
@@ -44,13 +60,7 @@ static bool dync__branch_on(const dync_tensor *h, bool as_bool, int64_t *out)
     *out = 0;
     if (!x || !(x = dync__tracer_adopt(t, x))) return true;
     if (x->numel != 1) {
-        dync__fail(
-            DYNC_ERR_VALUE,
-            as_bool ? "Boolean value of Tensor with more than one value "
-                      "is ambiguous (%lld elements)"
-                    : "a Tensor with %lld elements cannot be converted to Scalar: select one, or "
-                      "read them through dync_data",
-            (long long)x->numel);
+        dync__branch_refused(dync__sz_hint(x->numel), as_bool);
         return true;
     }
     dync__trace_branch(t, x, as_bool, out);

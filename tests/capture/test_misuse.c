@@ -667,6 +667,30 @@ TEST(mistakes_of_newcomers)
     dync_compiled_free(two), dync_compiled_free(once), dync_compiled_free(size);
 }
 /* Who follows the NULL of dync_data dies before the error is shown: it is told at once. */
+/* Of a size that is symbolic the message tells what it is now. */
+static dync_tensor *asks_all(dync_tensor *x) { return dync_bool(dync_gt(x, 0)) ? x : NULL; }
+static dync_tensor *reads_all(dync_tensor *x)
+{
+    return dync_mul(x, dync_item(dync_to_dtype(x, DYNC_I64)));
+}
+TEST(questions_about_many_values)
+{
+    dync_tensor *(*const fn[2])(dync_tensor *) = {asks_all, reads_all};
+    for (int k = 0; k < 2; k++) {
+        char plain[256];
+        dync_on_error(quiet, NULL);
+        (void)fn[k](dync_ones(dync_shape(3, 4)));
+        snprintf(plain, sizeof plain, "%s", dync_error_message());
+        EXPECT_HAS_STR(plain, k ? "a Tensor with 12 elements" : "more than one value");
+        for (int dynamic = 0; dynamic < 2; dynamic++) {
+            dync_compiled *f =
+                dync_compile(fn[k], .dynamic = dynamic ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_OFF);
+            BAD(dync_call(f, dync_ones(dync_shape(3, 4))), DYNC_ERR_VALUE, plain);
+            dync_compiled_free(f);
+        }
+    }
+}
+
 TEST(data_of_a_graph_is_told_at_once)
 {
     char said[2048] = "";
