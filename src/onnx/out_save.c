@@ -88,10 +88,9 @@ static dync_status dync__ox_save(dync__arena *arena, const dync__program *p, con
 
 DYNC_API dync_status(dync_program_save_onnx)(const dync_program *handle, const char *path)
 {
-    const dync__program *p = dync__program_open(handle, "dync_program_save_onnx");
+    const dync__program *p = NULL;
     dync__arena arena = {0};
-    if (!p) return DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_program_save_onnx: the path is NULL");
+    DYNC__TRY(dync__program_to_save(handle, path, "dync_program_save_onnx", &p));
     dync_status status = dync__ox_save(&arena, p, path);
     dync__arena_free(&arena);
     return status;

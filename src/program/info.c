@@ -115,6 +115,22 @@ DYNC_API char *dync_program_info(const dync_program *program)
     return text;
 }
 
+/* What is saved: a program of one graph. */
+DYNC__FN dync_status dync__program_to_save(const dync_program *handle, const char *path,
+                                           const char *who, const dync__program **out)
+{
+    const dync__program *p = dync__program_open(handle, who);
+    if (!p) return DYNC_ERR_VALUE;
+    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
+    if (!p->graph)
+        return dync__fail(DYNC_ERR_UNSUPPORTED,
+                          "%s: program %s has no graph of its own: sizes or values of a call "
+                          "decide what it computes",
+                          who, p->name);
+    *out = p;
+    return DYNC_OK;
+}
+
 DYNC_API dync_graph *dync_program_graph(const dync_program *program)
 {
     const dync__program *p = dync__program_open(program, "dync_program_graph");

@@ -71,6 +71,10 @@ DYNC__FN dync__program *dync__program_from_callable(dync_callable, const char *n
 DYNC__FN void dync__program_free(dync__program *); /* NULL allowed */
 /* its handle, for the user; NULL passes */
 DYNC__FN dync_program *dync__program_give(dync__program *taken);
+/* info.c: the program behind the handle where it has a graph of its own and there is a path; the
+ * error names who. */
+DYNC__FN dync_status dync__program_to_save(const dync_program *, const char *path, const char *who,
+                                           const dync__program **out);
 DYNC__FN dync_value dync__program_run(dync__program *, int nargs, const dync_value *args);
 /* The file of a program as bytes (program_file.c) and back. own: the program that reads wrote it
  * too: no operator is refused, nothing is limited. */

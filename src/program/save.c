@@ -12,14 +12,8 @@ static dync_status dync__program_save_as(const dync_program *handle, const char 
                                          dync_status (*write)(const dync__program *, dync__str *))
 {
     dync__str s = {0};
-    const dync__program *p = dync__program_open(handle, who);
-    if (!p) return DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "%s: the path is NULL", who);
-    if (!p->graph)
-        return dync__fail(DYNC_ERR_UNSUPPORTED,
-                          "%s: program %s has no graph of its own: sizes or values of a call "
-                          "decide what it computes",
-                          who, p->name);
+    const dync__program *p = NULL;
+    DYNC__TRY(dync__program_to_save(handle, path, who, &p));
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -56,9 +50,8 @@ static dync_status dync__program_save_source(const dync__program *p, const char 
 DYNC_API dync_status(dync_program_save_c)(const dync_program *handle, const char *path)
 {
     dync__str header_path = {0};
-    const dync__program *p = dync__program_open(handle, "dync_program_save_c");
-    if (!p) return DYNC_ERR_VALUE;
-    if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_program_save_c: the path is NULL");
+    const dync__program *p = NULL;
+    DYNC__TRY(dync__program_to_save(handle, path, "dync_program_save_c", &p));
     dync_status status = dync__program_save_source(p, path, &header_path);
     dync__str_free(&header_path);
     return status;

@@ -389,6 +389,13 @@ TEST(sizes_stay_behind_a_break)
         ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = outputs[i];
     dync_program *p = dync__program_give(load(m));
     REQUIRE(p && !dync_program_graph(p));
+    /* no graph, no file */
+    const char *path = "build/dync_test_walked";
+    EXPECT_EQ_INT(dync_program_save(p, path), DYNC_ERR_UNSUPPORTED);
+    EXPECT_EQ_INT(dync_program_save_onnx(p, path), DYNC_ERR_UNSUPPORTED);
+    EXPECT_EQ_INT(dync_program_save_c(p, path), DYNC_ERR_UNSUPPORTED);
+    EXPECT(strstr(dync_error_message(), "no graph of its own") != NULL);
+    dync_clear_error();
     int64_t graphs = 0;
     for (int i = 0; i < 12; i++) DYNC_SCOPE {
         int64_t rows = i % 2 ? 5 : 4;
