@@ -549,7 +549,10 @@ static int print_kind(const char *kind)
         fprintf(stderr, "genops: DYNC__OPS_KINDS has no %s\n", kind);
         return 2;
     }
-    put("/* ---- operators: %s (op/ops_%s.def.h) ---- */\n", kinds[k].what, kind);
+    put("/* ---- operators: %s (op/ops_%s.def.h) ----\n"
+        " *   errors, notes  as of all operators (api/ops.h)\n"
+        " *   thread         any */\n",
+        kinds[k].what, kind);
     for (int i = first; i < first + kinds[k].n; i++)
         if (is_public(&rows[i])) print_api(&rows[i]);
     return fflush(stdout) != 0 || ferror(stdout);

@@ -1,4 +1,6 @@
-/* ---- operators: images, windows, regions, transforms (op/ops_image.def.h) ---- */
+/* ---- operators: images, windows, regions, transforms (op/ops_image.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_affine_grid: the places theta [N, 2, 3] sends an image of that size [N, C, H, W] to, for
  * grid_sample; [N, 3, 4] for three dims. */
 DYNC_API dync_tensor *(dync_affine_grid)(dync_tensor *theta, dync_dims size, bool align_corners);

@@ -1,4 +1,6 @@
-/* ---- operators: layers and losses (op/ops_nn.def.h) ---- */
+/* ---- operators: layers and losses (op/ops_nn.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_adaptive_avg_pool2d: means over tiles, so that output_size come out. */
 DYNC_API dync_tensor *(dync_adaptive_avg_pool2d)(dync_tensor *self, dync_dims output_size);
 #define dync_adaptive_avg_pool2d(...) \

@@ -1,4 +1,6 @@
-/* ---- operators: of two tensors and more, element by element (op/ops_pointwise.def.h) ---- */
+/* ---- operators: of two tensors and more, element by element (op/ops_pointwise.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_add: self + other; type promotion and broadcasting as PyTorch. */
 DYNC_API dync_tensor *(dync_add)(dync_value self, dync_value other);
 #define dync_add(...) \

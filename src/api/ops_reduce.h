@@ -1,4 +1,6 @@
-/* ---- operators: reductions and linear algebra (op/ops_reduce.def.h) ---- */
+/* ---- operators: reductions and linear algebra (op/ops_reduce.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_all: no element is zero, as bool. No gradient. */
 DYNC_API dync_tensor *(dync_all)(dync_tensor *self, dync_dims dim, bool keepdim);
 #define dync_all(...) \

@@ -1,4 +1,6 @@
-/* ---- operators: views, and what moves elements (op/ops_shape.def.h) ---- */
+/* ---- operators: views, and what moves elements (op/ops_shape.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_as_strided: any sizes, strides and offset over the storage, which they must not leave. A
  * view: shares self's memory. */
 DYNC_API dync_tensor *(dync_as_strided)(dync_tensor *self, dync_dims size, dync_dims stride,

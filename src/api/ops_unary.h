@@ -1,4 +1,6 @@
-/* ---- operators: of one tensor, element by element (op/ops_unary.def.h) ---- */
+/* ---- operators: of one tensor, element by element (op/ops_unary.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_abs: absolute value. */
 DYNC_API dync_tensor *(dync_abs)(dync_tensor *self);
 #define dync_abs(...) \

@@ -1,4 +1,6 @@
-/* ---- operators: what makes tensors or writes into them (op/ops_write.def.h) ---- */
+/* ---- operators: what makes tensors or writes into them (op/ops_write.def.h) ----
+ *   errors, notes  as of all operators (api/ops.h)
+ *   thread         any */
 /* dync_bernoulli: 1 with the probability that self gives, else 0. No gradient. */
 DYNC_API dync_tensor *(dync_bernoulli)(dync_tensor *self);
 #define dync_bernoulli(...) \
