@@ -31,13 +31,53 @@ typedef struct dync__boxed {
     dync_callable code;
     dync__graph *graph;
 } dync__boxed;
+/* The same elements as the graph says that they lie. */
+static dync_status dync__boxed_lay(const dync__layout *want, dync__tensor **t)
+{
+    dync__layout lay = *want;
+    lay.offset = 0;
+    dync__tensor *made = dync__tensor_empty((*t)->dtype, (*t)->device, &lay), *same = NULL;
+    if (!made) return DYNC_ERR_MEMORY;
+    dync__arg args[2] = {dync__arg_t(made), dync__arg_t(*t)};
+    dync_status status = dync__op_run(DYNC__OP_copy_, 2, args, &same);
+    dync__unref(same);
+    dync__unref(status == DYNC_OK ? *t : made);
+    if (status == DYNC_OK) *t = made;
+    return status;
+}
+
+/* The other graph, and what runs around both, is compiled for what this one says that it gives:
+ * dtypes and sizes that are others are the user's error, other strides are put right. */
+static dync_status dync__boxed_outputs(const dync__graph *g, int n_out, dync__tensor **out)
+{
+    const dync__arg *form = &g->node.at[g->node.n - 1]->args[0];
+    for (int i = 0; i < n_out; i++) {
+        const dync__arg *a = form->kind == DYNC__A_LIST ? i < form->n ? &form->as.list[i] : NULL
+                                                        : form;
+        if (!a || a->kind != DYNC__A_NODE || !out[i] || !a->as.node->has_info) continue;
+        const dync__layout *want = &a->as.node->info[0].lay;
+        DYNC__TRY(dync__output_check(a->as.node, out[i], i, false));
+        if (!dync__layout_fits(want, &out[i]->lay, true) && !dync__layout_has_tokens(want) &&
+            dync__layout_is_apart(want))
+            DYNC__TRY(dync__boxed_lay(want, &out[i]));
+    }
+    return DYNC_OK;
+}
+
 /* Values in and out are plain tensors; what the user's code does is not recorded for gradients. */
 static dync_status dync__boxed_run(void *state, int n_in, dync__tensor *const *in, int n_out,
                                    dync__tensor **out)
 {
+    const dync__boxed *b = state;
     bool grad_off = dync__grad_off(true);
-    dync_status status =
-        dync__callable_run(&((dync__boxed *)state)->code, false, n_in, in, n_out, out);
+    dync_status status = dync__callable_run(&b->code, false, n_in, in, n_out, out);
+    if (status == DYNC_OK && b->code.run != dync__raw_run) {
+        status = dync__boxed_outputs(b->graph, n_out, out);
+        for (int i = 0; i < n_out && status != DYNC_OK; i++) {
+            dync__unref(out[i]);
+            out[i] = NULL;
+        }
+    }
     dync__grad_off(grad_off);
     return status;
 }

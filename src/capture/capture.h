@@ -275,6 +275,9 @@ typedef struct dync__code_size {
 } dync__code_size;
 /* state begins with a dync__raw_callable and n_out */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);
+DYNC__FN dync_status dync__output_check(const dync__node *, const dync__tensor *, int i,
+                                        bool strides);
+DYNC__FN bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides);
 /* form: the graph's result; its tensors are the outputs in order */
 typedef struct dync__raw_state {
     dync__raw_callable raw;

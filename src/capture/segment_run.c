@@ -31,7 +31,7 @@ DYNC__RARE static dync_status dync__metadata_differs(dync_status status, const c
 
 /* Tokens (symbolic sizes) fit any number; strides of dimensions shorter than 2, and of tensors
  * without elements, address nothing and may be anything. */
-static bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
+DYNC__FN bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides)
 {
     bool same = lay->ndim == want->ndim;
     /* nothing is read by them */
@@ -238,6 +238,16 @@ static const dync__node *dync__segment_last_set(const dync__graph *g, const dync
     return n;
 }
 
+/* Is t what the graph says of n? Else an error that tells of output i. */
+DYNC__FN dync_status dync__output_check(const dync__node *n, const dync__tensor *t, int i,
+                                        bool strides)
+{
+    if (!n->has_info ||
+        (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, strides)))
+        return DYNC_OK;
+    return dync__metadata_differs(DYNC_ERR_BACKEND, "output", i, n, t);
+}
+
 /* What a user's callable returns must be what the graph says: later segments are compiled for
  * that. */
 static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *const *out)
@@ -249,10 +259,7 @@ static dync_status dync__segment_outputs(const dync__segment *s, dync__tensor *c
         if (!t || !n->has_info) continue;
         if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true))
             continue;
-        n = dync__segment_last_set(s->graph, n);
-        if (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, true))
-            continue;
-        return dync__metadata_differs(DYNC_ERR_BACKEND, "output", i, n, t);
+        DYNC__TRY(dync__output_check(dync__segment_last_set(s->graph, n), t, i, true));
     }
     return DYNC_OK;
 }
