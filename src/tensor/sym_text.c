@@ -14,6 +14,18 @@ DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)
 /* ---- text ------------------------------------------------------------------------------------ */
+/* before, then the number. Each new size of a trace gets its text: no format is parsed for it. */
+static void dync__sz_text_number(const char *before, int64_t number, dync__str *s)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do *--at = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (number < 0) *--at = '-';
+    dync__str_add(s, before);
+    dync__str_addn(s, at, (size_t)(digits + sizeof digits - at));
+}
+
 /* A size that is no sum. sources: symbols by where they come from, as in guards; else s0, s1, and
  * u0 for those that data decide. bind: it stands where an operator binds tighter, so it needs
  * brackets. */
@@ -23,19 +35,18 @@ static void dync__sz_text_atom(const dync__symtab *t, int64_t size, bool sources
     static const char binary[][4] = {" + ", " - ", "*", "//", " % "};
     const dync__sz_expr *e = dync__is_token(size) ? dync__symtab_find(t, size) : NULL;
     if (!e)
-        dync__str_addf(s, "%lld", (long long)size);
+        dync__sz_text_number("", size, s);
     else if (e->kind == DYNC__SZ_SYMBOL && t->symbol.at[e->symbol].data)
-        dync__str_addf(s, "u%d", dync__sz_data_number(t, e->symbol));
+        dync__sz_text_number("u", dync__sz_data_number(t, e->symbol), s);
     else if (e->kind == DYNC__SZ_SYMBOL && sources)
         dync__str_add(s, t->symbol.at[e->symbol].source);
     else if (e->kind == DYNC__SZ_SYMBOL)
-        dync__str_addf(s, "s%d", e->symbol);
+        dync__sz_text_number("s", e->symbol, s);
     else if (e->kind == DYNC__SZ_MIN || e->kind == DYNC__SZ_MAX ||
              (e->kind == DYNC__SZ_MOD && !sources)) {
-        dync__str_addf(s, "%s(",
-                       e->kind == DYNC__SZ_MIN   ? "Min"
-                       : e->kind == DYNC__SZ_MAX ? "Max"
-                                                 : "Mod");
+        dync__str_add(s, e->kind == DYNC__SZ_MIN   ? "Min("
+                         : e->kind == DYNC__SZ_MAX ? "Max("
+                                                   : "Mod(");
         dync__sz_text_atom(t, e->a, sources, false, s);
         dync__str_add(s, ", ");
         dync__sz_text_atom(t, e->b, sources, false, s);
@@ -81,7 +92,7 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
         dync__str_add(s, coef < 0 ? " - " : " + ");
     else if (coef < 0)
         dync__str_add(s, "-");
-    if (size != 1 || term->n == 0) dync__str_addf(s, "%lld", (long long)size);
+    if (size != 1 || term->n == 0) dync__sz_text_number("", size, s);
     for (int k = 0; k < term->n; k++) {
         int power = 1;
         if (k || size != 1) dync__str_add(s, "*");
@@ -90,7 +101,7 @@ static void dync__sz_text_term(const dync__symtab *t, const dync__sz_term *term,
             power++;
             k++;
         }
-        if (power > 1) dync__str_addf(s, "**%d", power);
+        if (power > 1) dync__sz_text_number("**", power, s);
     }
 }
 
