@@ -38,17 +38,22 @@ static dync__overlap dync__eager_overlap(const dync__tensor *a, const dync__tens
     return apart ? DYNC__OVERLAP_NONE : DYNC__OVERLAP_PART;
 }
 
+/* Where an index says which place is written, an element may be written before it is read. */
 DYNC__FN dync_status dync__op_overlap(const dync__opcall *call)
 {
-    for (int i = 1; i < call->nargs; i++)
-        if (call->args[i].kind == DYNC__A_TENSOR &&
-            dync__eager_overlap(call->args[0].as.t, call->args[i].as.t) == DYNC__OVERLAP_PART)
+    bool placed = call->op == DYNC__OP_scatter_ || call->op == DYNC__OP_scatter_add_ ||
+                  call->op == DYNC__OP_index_add_;
+    for (int i = 1; i < call->nargs; i++) {
+        if (call->args[i].kind != DYNC__A_TENSOR) continue;
+        dync__overlap how = dync__eager_overlap(call->args[0].as.t, call->args[i].as.t);
+        if (how == DYNC__OVERLAP_PART || (placed && how == DYNC__OVERLAP_SAME))
             return dync__fail(
                 DYNC_ERR_RUNTIME,
                 "unsupported operation: some elements of the input tensor and the written-to "
                 "tensor refer to "
                 "a single memory location. Please clone() the tensor before performing the "
                 "operation.");
+    }
     return DYNC_OK;
 }
 

@@ -167,6 +167,14 @@ TEST(overlapping_writes_are_refused)
         "location. Please clone() the tensor before performing the operation.");
     EXPECT_ERROR(dync_copy_(dync_slice(x, 0, 1, DYNC_END, 1), dync_slice(x, 0, 0, 3, 1)),
                  DYNC_ERR_RUNTIME, "some elements of the input tensor");
+    /* by index, the same elements, too: one may be written before it is read */
+    dync_tensor *all = dync_zeros(dync_shape(4), .dtype = DYNC_I64);
+    EXPECT_ERROR(dync_scatter_(all, 0, dync_arange(0, 4, 1), DYNC_V(all)), DYNC_ERR_RUNTIME,
+                 "some elements of the input tensor");
+    EXPECT_ERROR(dync_scatter_add_(all, 0, all, dync_arange(0, 4, 1)), DYNC_ERR_RUNTIME,
+                 "some elements of the input tensor");
+    EXPECT_ERROR(dync_index_add_(all, 0, dync_arange(0, 4, 1), all), DYNC_ERR_RUNTIME,
+                 "some elements of the input tensor");
     EXPECT(dync_fill_(wide, 2) != NULL);
     EXPECT_NEAR(at(wide, 2), 2, TOL_EXACT);
 }
