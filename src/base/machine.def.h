@@ -39,6 +39,7 @@
     X(GEMM_VECTORS_PER_NS, 3, vectors, "the same, of a matrix product in vectors", "peers sgemm") \
     X(CONV_PARALLEL, 300000, products, "from here a convolution's images are shared out", "peers --threads=2 conv") \
     X(SORT_PARALLEL, 20000, elements, "from here the rows of a sort are shared out", "peers sorting") \
+    X(SORT_FEW_SLICE, 32768, elements, "of a thread's part of a row whose first are wanted", "peers topk") \
     X(SORT_SLICE, 16384, elements, "of each thread, of few long rows", "peers --threads=2 sorting") \
     X(AGAIN_ADDITIONS, 4, additions, "of backward are worth a byte that forward saves", "peers training") \
     X(VARIANT_LEAST, 1024, elements, "of a gradient that repeats itself, for a backward of its own", "peers training") \

@@ -129,8 +129,8 @@ static bool dync__sort_is_few(const dync__sorting *s)
 }
 static int64_t dync__sort_room(int64_t k) { return k + DYNC__MAX(k, DYNC__SORT_ROOM); }
 
-/* From element i on: the keys up to most and where they came from, until the room is full or the
- * line ends; returns how many there are then. */
+/* From element i on: the keys up to most and where they came from, until the room is full or n are
+ * over; returns how many there are then. */
 #define DYNC__SORT_GATHER(type, to_key)                         \
     for (; i < n && have < room; i++) {                         \
         type v;                                                 \
@@ -142,9 +142,9 @@ static int64_t dync__sort_room(int64_t k) { return k + DYNC__MAX(k, DYNC__SORT_R
     }                                                           \
     break
 static int64_t dync__sort_gather(const dync__sorting *s, const char *x, const dync__order *few,
-                                 int64_t *at, int64_t have)
+                                 int64_t *at, int64_t n, int64_t have)
 {
-    int64_t n = s->lines.length, step = s->lines.inner, i = *at, room = dync__sort_room(s->k);
+    int64_t step = s->lines.inner, i = *at, room = dync__sort_room(s->k);
     uint64_t flip = s->descending ? UINT64_MAX : 0, most = few->most, *to = few->key;
     uint32_t *from = few->place;
     switch (s->dtype) {
@@ -161,27 +161,64 @@ static int64_t dync__sort_gather(const dync__sorting *s, const char *x, const dy
     return have;
 }
 
-/* o->place is left with the first k: those that come before the last of the best so far are
- * gathered, and joined to them now and then. */
-static void dync__sort_few(const dync__sorting *s, const char *x, const dync__order *o)
+/* Of `have` gathered keys and places the first k, in order; most: before the last of them. */
+static void dync__sort_join(dync__order *few, int64_t have, int64_t k)
 {
-    int64_t i = 0, have = 0, n = s->lines.length, k = s->k, room = dync__sort_room(k);
-    dync__order few = *o;
-    few.most = UINT64_MAX;
+    uint32_t *place = few->place;
+    few->place += dync__sort_room(k);
+    few->most = 0, few->least = UINT64_MAX;
+    for (int64_t j = 0; j < have; j++) {
+        few->least = DYNC__MIN(few->least, few->key[j]);
+        few->most = DYNC__MAX(few->most, few->key[j]);
+    }
+    dync__sort_best(few, place, have, k);
+    few->place = place;
+    few->most = few->key[k - 1] - 1;
+}
+
+/* The memory of a part of a line, of which there are as many as threads. */
+static dync__order dync__sort_few_of(const dync__sort_line *line, int part)
+{
+    int64_t from = part * 2 * dync__sort_room(line->s->k);
+    const dync__order *o = line->o;
+    return (dync__order){.key = o->key + from,
+                         .a = o->a + from,
+                         .b = o->b + from,
+                         .place = o->place + from,
+                         .before = o->before + from,
+                         .most = UINT64_MAX,
+                         .threads = 1};
+}
+
+/* A part's key[] and place[] are left with its first k: those that come before the last of the best
+ * so far are gathered, and joined to them now and then. */
+static void dync__sort_few(void *user, int part, int parts)
+{
+    const dync__sort_line *line = user;
+    const dync__sorting *s = line->s;
+    int64_t i = s->lines.length * part / parts, n = s->lines.length * (part + 1) / parts, have = 0;
+    dync__order few = dync__sort_few_of(line, part);
     for (;;) {
-        have = dync__sort_gather(s, x, &few, &i, have);
-        if (have == k) return; /* no more than were in order already */
-        few.place = o->place + room;
-        few.most = 0, few.least = UINT64_MAX;
-        for (int64_t j = 0; j < have; j++) {
-            few.least = DYNC__MIN(few.least, few.key[j]);
-            few.most = DYNC__MAX(few.most, few.key[j]);
-        }
-        dync__sort_best(&few, o->place, have, k);
-        have = k;
-        few.place = o->place;
-        few.most = few.key[k - 1] - 1;
-        if (i == n || few.key[k - 1] == 0) return; /* nothing comes before that */
+        have = dync__sort_gather(s, line->x, &few, &i, n, have);
+        if (have == s->k) return; /* no more than were in order already */
+        dync__sort_join(&few, have, s->k);
+        have = s->k;
+        if (i == n || few.key[have - 1] == 0) return; /* nothing comes before that */
+    }
+}
+
+/* o->place is left with the first k of a line: of equal ones those of earlier parts come first. */
+static void dync__sort_first(dync__sort_line *line)
+{
+    int64_t k = line->s->k;
+    int parts = line->o->threads;
+    dync__order few = dync__sort_few_of(line, 0);
+    dync__pool_run(dync__sort_few, line, parts);
+    for (int part = 1; part < parts; part++) {
+        dync__order more = dync__sort_few_of(line, part);
+        memcpy(few.key + k, more.key, (size_t)k * sizeof *few.key);
+        memcpy(few.place + k, more.place, (size_t)k * sizeof *few.place);
+        dync__sort_join(&few, 2 * k, k);
     }
 }
 
@@ -215,7 +252,7 @@ static void dync__sort_one(const dync__sorting *s, int64_t at, dync__order *o)
     dync__sort_line line = {s, s->x, at / step * s->k * step + at % step, o};
     line.x += (at / step * n * step + at % step) * dync__dtype_info(s->dtype)->bytes;
     if (dync__sort_is_few(s)) {
-        dync__sort_few(s, line.x, o);
+        dync__sort_first(&line);
     } else {
         dync__pool_run(dync__sort_keys, &line, o->threads);
         o->least = o->b[0], o->most = o->b[1];
@@ -232,7 +269,8 @@ static void dync__sort_one(const dync__sorting *s, int64_t at, dync__order *o)
 static void dync__sort_lines(dync__sorting *s, int part, int n_parts, int threads)
 {
     int64_t lines = s->lines.outer * s->lines.inner;
-    size_t n = (size_t)(dync__sort_is_few(s) ? 2 * dync__sort_room(s->k) : s->lines.length),
+    size_t n = (size_t)(dync__sort_is_few(s) ? threads * 2 * dync__sort_room(s->k)
+                                             : s->lines.length),
            bytes = n * DYNC__SORT_BYTES; /* no more for few than for all */
     uint64_t *words = dync__alloc_data(bytes);
     if (!words) {
@@ -258,7 +296,10 @@ static void dync__sort_all(dync__sorting *s, int64_t elements)
 {
     int threads = dync__pool_threads();
     int64_t lines = s->lines.outer * s->lines.inner,
-            shared = dync__sort_is_few(s) ? 1 : s->lines.length / DYNC__SORT_SLICE;
+            slice = dync__sort_is_few(s)
+                        ? DYNC__MAX(2 * dync__sort_room(s->k), DYNC__SORT_FEW_SLICE)
+                        : DYNC__SORT_SLICE,
+            shared = s->lines.length / slice;
     if (threads == 1 || elements <= DYNC__SORT_PARALLEL)
         dync__sort_lines(s, 0, 1, 1);
     else if (lines < threads && shared > 1)

@@ -8,7 +8,7 @@
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 #include "../test.h"
 
-enum { MOST = 8000, ROOM = 5 * DYNC__SORT_SLICE };
+enum { MOST = 8000, ROOM = 9 * DYNC__SORT_SLICE };
 
 /* Lengths around where another way of sorting begins. */
 static int64_t random_length(void)
@@ -168,7 +168,7 @@ TEST(lines_of_every_dtype)
 /* Fewer lines than threads, each long enough to be shared. */
 TEST(long_lines_by_several_threads)
 {
-    for (int t = 0; t < test_count(20); t++) DYNC_SCOPE {
+    for (int t = 0; t < test_count(40); t++) DYNC_SCOPE {
         dync__pool_set_threads(test_random_int(2, 7));
         random_lines(dtypes[t % 10], test_random_int(2 * DYNC__SORT_SLICE - 2, ROOM));
     }
