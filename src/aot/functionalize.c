@@ -279,11 +279,7 @@ static DYNC__NOINLINE dync__node *dync__functional_answered(dync__functional *f,
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++)
-        if (c->out[i])
-            info[i] = (dync__info){.dtype = c->out[i]->dtype,
-                                   .device = c->out[i]->device,
-                                   .lay = c->out[i]->lay,
-                                   .alias = -1};
+        if (c->out[i]) dync__info_of(&info[i], c->out[i], -1);
     /* the value of an input begins elsewhere once it was written */
     if (c->row->cls == DYNC__VIEW) {
         info[0].alias = 0;

@@ -116,22 +116,27 @@ DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_wrap(dync_make_from options)
 #endif
 
 #if defined(__cplusplus)
-#define DYNC_DIMS
+#define DYNC_EXPECTS_dync_shape
 #else
 /* in front of a shape: a number there, which would be its .n, is refused */
-#define DYNC_DIMS 0 ? DYNC_ALL:
+#define DYNC_EXPECTS_dync_shape 0 ? DYNC_ALL:
 #endif
 #if DYNC__DESIGNATORS
 #define dync_empty(...) \
-    DYNC__MAKER(empty)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(empty)( \
+        DYNC_LITERAL(dync_make){.shape = DYNC_EXPECTS_dync_shape __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_zeros(...) \
-    DYNC__MAKER(zeros)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(zeros)( \
+        DYNC_LITERAL(dync_make){.shape = DYNC_EXPECTS_dync_shape __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_ones(...) \
-    DYNC__MAKER(ones)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(ones)( \
+        DYNC_LITERAL(dync_make){.shape = DYNC_EXPECTS_dync_shape __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_randn(...) \
-    DYNC__MAKER(randn)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(randn)( \
+        DYNC_LITERAL(dync_make){.shape = DYNC_EXPECTS_dync_shape __VA_ARGS__, .at_ = DYNC_HERE})
 #define dync_rand(...) \
-    DYNC__MAKER(rand)(DYNC_LITERAL(dync_make){.shape = DYNC_DIMS __VA_ARGS__, .at_ = DYNC_HERE})
+    DYNC__MAKER(rand)( \
+        DYNC_LITERAL(dync_make){.shape = DYNC_EXPECTS_dync_shape __VA_ARGS__, .at_ = DYNC_HERE})
 /* (shape, value) or (shape, value, .dtype = ...) */
 #define dync_full(shape_, ...) \
     DYNC_CAT(DYNC_FULL_, DYNC_ONE_OR_MORE(__VA_ARGS__))(shape_, __VA_ARGS__)

@@ -104,8 +104,11 @@ DYNC__FN void *dync__vec_grow(dync__arena *arena_or_null, void *at, int *cap, in
             ((v)->at = dync__vec_grow((arena), (v)->at, &(v)->cap, (need), sizeof *(v)->at), \
              false)),                                                                        \
      (need) <= (v)->cap)
-#define dync__avec_push(arena, v, x) \
-    (dync__avec_reserve((arena), (v), (v)->n + 1) && ((v)->at[(v)->n++] = (x), true))
+#define dync__avec_push(arena, v, x)                                                       \
+    (((v)->n < (v)->cap ||                                                                 \
+      ((v)->at = dync__vec_grow((arena), (v)->at, &(v)->cap, (v)->n + 1, sizeof *(v)->at), \
+       (v)->n < (v)->cap)) &&                                                              \
+     ((v)->at[(v)->n++] = (x), true))
 #define dync__vec_reserve(v, need) dync__avec_reserve((dync__arena *)NULL, (v), (need))
 #define dync__vec_push(v, x) dync__avec_push((dync__arena *)NULL, (v), (x))
 #define dync__vec_free(v) \

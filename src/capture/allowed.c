@@ -116,9 +116,7 @@ static dync_value dync__allowed_call(dync__tracer *t, const dync_callee *c, cons
     int n = dync__allowed_result(t, c, name, nargs, fakes, out, &list);
     if (n < 0) return DYNC_NONE;
     memset(info, 0, sizeof info);
-    for (int i = 0; i < n; i++)
-        info[i] = (dync__info){
-            .dtype = out[i]->dtype, .device = out[i]->device, .lay = out[i]->lay, .alias = -1};
+    for (int i = 0; i < n; i++) dync__info_of(&info[i], out[i], -1);
     dync__node *node = dync__allowed_args(t, nargs, fakes, nodes, &grad) == DYNC_OK &&
                                dync__tracer_graph(t)
                            ? dync__graph_call(t->rec.graph, -1, nargs, nodes, n, info, name)

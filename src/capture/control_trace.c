@@ -213,11 +213,7 @@ static dync_status dync__inside_node(dync__inside *s, dync__opcall *c, const dyn
     dync__info info[DYNC__MAX_OUT];
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++)
-        if (c->out[i])
-            info[i] = (dync__info){.dtype = c->out[i]->dtype,
-                                   .device = c->out[i]->device,
-                                   .lay = c->out[i]->lay,
-                                   .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+        if (c->out[i]) dync__info_of(&info[i], c->out[i], c->row->cls == DYNC__VIEW ? 0 : -1);
     dync__node *n = dync__graph_call(s->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;

@@ -5,12 +5,6 @@
 DYNC__COLD
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
-static dync__info dync__info_of(const dync__tensor *x)
-{
-    dync__info m = {.dtype = x->dtype, .device = x->device, .lay = x->lay, .alias = -1};
-    return m;
-}
-
 /* L['bc'][0] -> L_bc_0_, the name Dynamo gives. */
 static const char *dync__source_name(dync__arena *arena, const char *source, char name[64])
 {
@@ -76,7 +70,8 @@ DYNC__FN dync__node *dync__tracer_input(dync__tracer *t, dync__graph *g, int env
     bool cell = false;
     if (t->env.fake.at[env]->flags & DYNC__T_NUMBER)
         text = dync__number_text(t, t->env.fake.at[env], &plain, &source, &cell);
-    dync__info info = dync__info_of(t->env.fake.at[env]), *known = text ? NULL : &info;
+    dync__info info, *known = text ? NULL : &info;
+    dync__info_of(&info, t->env.fake.at[env], -1);
     dync__node *n;
     if (source && !cell) {
         n = dync__graph_input_of(g, source, known);
@@ -284,7 +279,7 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *t, dync__opcall *c)
     dync__number **operand = t->rec.operand;
     if (!dync__tracer_graph(t)) return DYNC_ERR_MEMORY;
     DYNC__TRY(dync__tracer_args(t, c->nargs, c->args, args));
-    for (int i = 0; i < c->nout; i++) info[i] = dync__info_of(c->out[i]);
+    for (int i = 0; i < c->nout; i++) dync__info_of(&info[i], c->out[i], -1);
     dync__node *n = dync__graph_call(t->rec.graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;
     n->at = c->at;

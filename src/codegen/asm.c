@@ -11,6 +11,8 @@ DYNC__FN void dync__a_begin(dync__asm *a, const dync__target *t, dync__arena *ar
     a->arena = arena;
 }
 
+DYNC__FN void dync__a_emit(dync__asm *a, const dync__ins *ins) { a->t->emit(a, ins); }
+
 DYNC__FN int dync__a_label(dync__asm *a)
 {
     if (!dync__avec_push(a->arena, &a->label, -1)) {

@@ -25,7 +25,8 @@ struct dync__asm {
     bool failed;
 };
 #if DYNC__JIT
-#define DYNC__A(a, name, ...) ((a)->t->emit((a), &(dync__ins){.verb = DYNC__A_##name, __VA_ARGS__}))
+#define DYNC__A(a, name, ...) dync__a_emit((a), &(dync__ins){.verb = DYNC__A_##name, __VA_ARGS__})
+DYNC__FN void dync__a_emit(dync__asm *, const dync__ins *); /* what the target makes of it */
 
 DYNC__FN void dync__a_begin(dync__asm *, const dync__target *, dync__arena *);
 DYNC__FN int dync__a_label(dync__asm *); /* a new one, to be bound by LABEL */

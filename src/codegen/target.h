@@ -91,22 +91,25 @@ enum { DYNC__PLACE_POOL = -2 };    /* base of a constant: disp is its place in t
  * scale 1, 2, 4 or 8. */
 typedef struct dync__place {
     bool is_mem;
-    int8_t reg, base, index, scale; /* index -1: none */
+    union {
+        int8_t reg, base;
+    };
+    int8_t index, scale; /* index -1: none */
     int32_t disp;
 } dync__place;
 DYNC__INLINE dync__place dync__a_reg(int reg)
 {
-    dync__place p = {false, (int8_t)reg, 0, -1, 1, 0};
+    dync__place p = {false, {(int8_t)reg}, -1, 1, 0};
     return p;
 }
 DYNC__INLINE dync__place dync__a_mem(int base, int32_t disp)
 {
-    dync__place p = {true, 0, (int8_t)base, -1, 1, disp};
+    dync__place p = {true, {(int8_t)base}, -1, 1, disp};
     return p;
 }
 DYNC__INLINE dync__place dync__a_index(int base, int index, int scale, int32_t disp)
 {
-    dync__place p = {true, 0, (int8_t)base, (int8_t)index, (int8_t)scale, disp};
+    dync__place p = {true, {(int8_t)base}, (int8_t)index, (int8_t)scale, disp};
     return p;
 }
 

@@ -137,11 +137,7 @@ static dync_status dync__maker_record(dync__graph_maker *m, const dync__opcall *
     memset(info, 0, sizeof info);
     for (int i = 0; i < c->nout; i++) {
         const dync__tensor *t = c->out[i];
-        if (t)
-            info[i] = (dync__info){.dtype = t->dtype,
-                                   .device = t->device,
-                                   .lay = t->lay,
-                                   .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+        if (t) dync__info_of(&info[i], t, c->row->cls == DYNC__VIEW ? 0 : -1);
     }
     dync__node *n = dync__graph_call(m->graph, c->op, c->nargs, args, c->nout, info, NULL);
     if (!n) return DYNC_ERR_MEMORY;

@@ -142,8 +142,7 @@ DYNC__FN bool dync__graph_attr_bind(dync__node *node, dync__tensor *value)
     }
     dync__ref(value);
     node->value = value;
-    node->info[0] = (dync__info){
-        .dtype = value->dtype, .device = value->device, .lay = value->lay, .alias = -1};
+    dync__info_of(&node->info[0], value, -1);
     node->requires_grad[0] = (value->flags & DYNC__T_REQUIRES_GRAD) != 0;
     node->has_info = true;
     return true;

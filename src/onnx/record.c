@@ -139,10 +139,7 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
     for (int i = 0; i < c->nout; i++) {
         const dync__tensor *t = c->out[i];
         if (!t) continue;
-        info[i] = (dync__info){.dtype = t->dtype,
-                               .device = t->device,
-                               .lay = t->lay,
-                               .alias = c->row->cls == DYNC__VIEW ? 0 : -1};
+        dync__info_of(&info[i], t, c->row->cls == DYNC__VIEW ? 0 : -1);
     }
     dync__node *call = dync__graph_call(r->graph, c->op, c->nargs, node, c->nout, info, NULL);
     for (int i = 0; call && i < c->nout; i++) {

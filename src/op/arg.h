@@ -130,6 +130,8 @@ typedef struct dync__info { /* what an output will be */
     /* of a composite: a tensor of its own, though it may look as the argument does */
     bool view;
 } dync__info;
+/* what t is; alias as above */
+DYNC__FN void dync__info_of(dync__info *out, const dync__tensor *t, int alias);
 typedef struct dync__opcall {
     const struct dync__op_row *row;
     int op, nargs;

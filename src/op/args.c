@@ -4,6 +4,11 @@
 #include "rows.h"
 DYNC__WARM
 
+DYNC__FN void dync__info_of(dync__info *out, const dync__tensor *t, int alias)
+{
+    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = alias};
+}
+
 /* Takes no reference: what v holds must outlive the call. A handle is not opened here
  * (dync__op_call does, which can fail). Symbolic numbers: one made from a size is its token as an
  * int, one that is a real number its token as a double, anything else passes as a pointer. Kinds

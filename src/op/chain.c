@@ -15,12 +15,13 @@ static void dync__chain_keep(dync__chain *c, dync__tensor *t)
 /* Runs an operator; its outputs live as long as the chain. Nothing happens after a failure.
  * out[0..nout) are borrowed from the chain, NULL after a failure; those who get a NULL pass it on:
  * dync__arg_t(NULL) is none, and the chain has failed anyway. */
-DYNC__FN void(dync__chain_call)(dync__chain *c, int op, int nargs, dync__arg *args, dync__dt **out)
+DYNC__FN void(dync__chain_call)(dync__chain *c, const dync__row *op, int nargs, dync__arg *args,
+                                dync__dt **out)
 {
-    int nout = dync__op_info(op)->nout;
+    int number = dync__op_use(op), nout = dync__op_info(number)->nout;
     for (int i = 0; i < nout; i++) out[i] = NULL;
     if (c->status != DYNC_OK) return;
-    c->status = (dync__op_run)(op, nargs, args, out);
+    c->status = (dync__op_run)(number, nargs, args, out);
     for (int i = 0; i < nout; i++) {
         if (c->status == DYNC_OK)
             dync__chain_keep(c, out[i]);
@@ -33,46 +34,47 @@ DYNC__FN void(dync__chain_call)(dync__chain *c, int op, int nargs, dync__arg *ar
 
 /* Calls of operators with one result. The letters say what the arguments are: t a tensor, f a
  * float, i an int. */
-DYNC__FN dync__dt *(dync__chain1)(dync__chain * c, int op, dync__dt *a)
+DYNC__FN dync__dt *(dync__chain1)(dync__chain * c, const dync__row *op, dync__dt *a)
 {
     dync__arg args[1] = {dync__arg_t(a)};
     dync__dt *out;
     (dync__chain_call)(c, op, 1, args, &out);
     return out;
 }
-DYNC__FN dync__dt *(dync__chain2)(dync__chain * c, int op, dync__arg a, dync__arg b)
+DYNC__FN dync__dt *(dync__chain2)(dync__chain * c, const dync__row *op, dync__arg a, dync__arg b)
 {
     dync__arg args[2] = {a, b};
     dync__dt *out;
     (dync__chain_call)(c, op, 2, args, &out);
     return out;
 }
-DYNC__FN dync__dt *(dync__chain3)(dync__chain * c, int op, dync__arg a, dync__arg b, dync__arg d)
+DYNC__FN dync__dt *(dync__chain3)(dync__chain * c, const dync__row *op, dync__arg a, dync__arg b,
+                                  dync__arg d)
 {
     dync__arg args[3] = {a, b, d};
     dync__dt *out;
     (dync__chain_call)(c, op, 3, args, &out);
     return out;
 }
-DYNC__FN dync__dt *(dync__chain_tt)(dync__chain * c, int op, dync__dt *a, dync__dt *b)
+DYNC__FN dync__dt *(dync__chain_tt)(dync__chain * c, const dync__row *op, dync__dt *a, dync__dt *b)
 {
     return (dync__chain2)(c, op, dync__arg_t(a), dync__arg_t(b));
 }
-DYNC__FN dync__dt *(dync__chain_tf)(dync__chain * c, int op, dync__dt *a, double x)
+DYNC__FN dync__dt *(dync__chain_tf)(dync__chain * c, const dync__row *op, dync__dt *a, double x)
 {
     return (dync__chain2)(c, op, dync__arg_t(a), dync__arg_f(x));
 }
-DYNC__FN dync__dt *(dync__chain_ti)(dync__chain * c, int op, dync__dt *a, int64_t i)
+DYNC__FN dync__dt *(dync__chain_ti)(dync__chain * c, const dync__row *op, dync__dt *a, int64_t i)
 {
     return (dync__chain2)(c, op, dync__arg_t(a), dync__arg_i(i));
 }
-DYNC__FN dync__dt *(dync__chain_shape)(dync__chain * c, int op, dync__dt *a, int n,
+DYNC__FN dync__dt *(dync__chain_shape)(dync__chain * c, const dync__row *op, dync__dt *a, int n,
                                        const int64_t *shape)
 {
     return (dync__chain2)(c, op, dync__arg_t(a), dync__arg_dims(n, shape));
 }
 /* sum, mean, amax ... over the dims given, or all */
-DYNC__FN dync__dt *(dync__chain_reduce)(dync__chain * c, int op, dync__dt *a, int n,
+DYNC__FN dync__dt *(dync__chain_reduce)(dync__chain * c, const dync__row *op, dync__dt *a, int n,
                                         const int64_t *dims, bool keepdim)
 {
     return (dync__chain3)(c, op, dync__arg_t(a), dync__arg_dims(n, dims), dync__arg_b(keepdim));
@@ -219,7 +221,7 @@ static dync_status dync__composite_run(const dync__opcall *call, dync__info *out
     int n = DYNC__MIN(dync__opcall_tensors(call, arg, DYNC__MAX_ARGS), DYNC__MAX_ARGS);
     for (int i = 0; i < run.nout; i++) {
         const dync__tensor *t = run.out[i];
-        out[i] = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+        dync__info_of(&out[i], t, -1);
         for (int a = 0; a < n && out[i].alias < 0; a++)
             if (arg[a]->storage == t->storage) {
                 out[i].alias = a;

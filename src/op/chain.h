@@ -13,28 +13,30 @@ typedef struct dync__chain {
     DYNC__VEC(dync__tensor *) made;
 } dync__chain;
 
-DYNC__FN void dync__chain_call(dync__chain *, int op, int nargs, dync__arg *args, dync__dt **out);
+DYNC__FN void dync__chain_call(dync__chain *, const dync__row *op, int nargs, dync__arg *args,
+                               dync__dt **out);
 /* the status of a dync__fail */
 DYNC__FN void dync__chain_fail(dync__chain *, dync_status);
-DYNC__FN dync__dt *dync__chain1(dync__chain *, int op, dync__dt *);
-DYNC__FN dync__dt *dync__chain2(dync__chain *, int op, dync__arg, dync__arg);
-DYNC__FN dync__dt *dync__chain3(dync__chain *, int op, dync__arg, dync__arg, dync__arg);
-DYNC__FN dync__dt *dync__chain_tt(dync__chain *, int op, dync__dt *, dync__dt *);
-DYNC__FN dync__dt *dync__chain_tf(dync__chain *, int op, dync__dt *, double);
-DYNC__FN dync__dt *dync__chain_ti(dync__chain *, int op, dync__dt *, int64_t);
-DYNC__FN dync__dt *dync__chain_shape(dync__chain *, int op, dync__dt *, int n,
+DYNC__FN dync__dt *dync__chain1(dync__chain *, const dync__row *op, dync__dt *);
+DYNC__FN dync__dt *dync__chain2(dync__chain *, const dync__row *op, dync__arg, dync__arg);
+DYNC__FN dync__dt *dync__chain3(dync__chain *, const dync__row *op, dync__arg, dync__arg,
+                                dync__arg);
+DYNC__FN dync__dt *dync__chain_tt(dync__chain *, const dync__row *op, dync__dt *, dync__dt *);
+DYNC__FN dync__dt *dync__chain_tf(dync__chain *, const dync__row *op, dync__dt *, double);
+DYNC__FN dync__dt *dync__chain_ti(dync__chain *, const dync__row *op, dync__dt *, int64_t);
+DYNC__FN dync__dt *dync__chain_shape(dync__chain *, const dync__row *op, dync__dt *, int n,
                                      const int64_t *shape);
-DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, int op, dync__dt *, int n, const int64_t *dims,
-                                      bool keepdim);
-#define dync__chain_call(c, op, ...) (dync__chain_call)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain1(c, op, ...) (dync__chain1)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain2(c, op, ...) (dync__chain2)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain3(c, op, ...) (dync__chain3)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain_tt(c, op, ...) (dync__chain_tt)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain_tf(c, op, ...) (dync__chain_tf)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain_ti(c, op, ...) (dync__chain_ti)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain_shape(c, op, ...) (dync__chain_shape)(c, DYNC__USED(op), __VA_ARGS__)
-#define dync__chain_reduce(c, op, ...) (dync__chain_reduce)(c, DYNC__USED(op), __VA_ARGS__)
+DYNC__FN dync__dt *dync__chain_reduce(dync__chain *, const dync__row *op, dync__dt *, int n,
+                                      const int64_t *dims, bool keepdim);
+#define dync__chain_call(c, op, ...) (dync__chain_call)(c, &op##_row, __VA_ARGS__)
+#define dync__chain1(c, op, ...) (dync__chain1)(c, &op##_row, __VA_ARGS__)
+#define dync__chain2(c, op, ...) (dync__chain2)(c, &op##_row, __VA_ARGS__)
+#define dync__chain3(c, op, ...) (dync__chain3)(c, &op##_row, __VA_ARGS__)
+#define dync__chain_tt(c, op, ...) (dync__chain_tt)(c, &op##_row, __VA_ARGS__)
+#define dync__chain_tf(c, op, ...) (dync__chain_tf)(c, &op##_row, __VA_ARGS__)
+#define dync__chain_ti(c, op, ...) (dync__chain_ti)(c, &op##_row, __VA_ARGS__)
+#define dync__chain_shape(c, op, ...) (dync__chain_shape)(c, &op##_row, __VA_ARGS__)
+#define dync__chain_reduce(c, op, ...) (dync__chain_reduce)(c, &op##_row, __VA_ARGS__)
 DYNC__FN dync__dt *dync__chain_dtype(dync__chain *, dync__dt *, int dtype);
 /* f16 and bf16 as f32, others as they are; NULL stays NULL */
 DYNC__FN dync__dt *dync__chain_wide(dync__chain *, dync__dt *);

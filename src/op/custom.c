@@ -170,8 +170,7 @@ static dync_status dync__custom_run(const dync__opcall *call, dync_function fn, 
         if (!t)
             status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
         else if (info)
-            info[i] =
-                (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+            dync__info_of(&info[i], t, -1);
         else
             dync__ref(out[i] = t);
         if (t && info) info[i].lay.offset = 0;

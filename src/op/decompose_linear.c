@@ -27,8 +27,7 @@ static dync__dt *dync__chain_fold(dync__chain *c, dync__dt *a, dync__dt *b, cons
     int64_t rows[2] = {1, a->lay.shape[a->lay.ndim - 1]};
     for (int i = 0; i < a->lay.ndim - 1; i++) rows[0] = dync__sz_mul(rows[0], a->lay.shape[i]);
     a = dync__chain_shape(c, DYNC__OP_reshape, a, 2, rows);
-    a = (dync__chain_tt)(c, b->lay.ndim == 1 ? DYNC__USED(DYNC__OP_mv) : DYNC__USED(DYNC__OP_mm), a,
-                         b);
+    a = (dync__chain_tt)(c, b->lay.ndim == 1 ? &DYNC__OP_mv_row : &DYNC__OP_mm_row, a, b);
     return dync__chain_shape(c, DYNC__OP_view, a, out->lay.ndim, out->lay.shape);
 }
 
@@ -43,9 +42,7 @@ DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
     int na = a->lay.ndim, nb = b->lay.ndim;
     if (na <= 2 && nb == 1)
         return dync__chain_end(
-            &c, call,
-            (dync__chain_tt)(&c, na == 1 ? DYNC__USED(DYNC__OP_dot) : DYNC__USED(DYNC__OP_mv), a,
-                             b));
+            &c, call, (dync__chain_tt)(&c, na == 1 ? &DYNC__OP_dot_row : &DYNC__OP_mv_row, a, b));
     if (na == 2 && nb == 2) return dync__chain_end(&c, call, dync__chain_tt(&c, DYNC__OP_mm, a, b));
     if (na == 1 && nb == 2) {
         y = dync__chain_tt(&c, DYNC__OP_mm, dync__chain_ti(&c, DYNC__OP_unsqueeze, a, 0), b);

@@ -56,7 +56,7 @@ static dync__dt *dync__chain_norm_p(dync__chain *c, dync__dt *a, double p, int n
 
 /* The largest or smallest magnitude (op: amax, amin). NaN wins, but elements that are NaN have no
  * gradient, as in PyTorch: they are 0 for the extreme, and the NaN is put back. */
-static dync__dt *dync__chain_norm_inf(dync__chain *c, dync__dt *x, int op, int n,
+static dync__dt *dync__chain_norm_inf(dync__chain *c, dync__dt *x, const dync__row *op, int n,
                                       const int64_t *dims, bool keepdim)
 {
     dync__dt *lost = dync__chain1(c, DYNC__OP_isnan, x);
@@ -89,8 +89,8 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
     const int64_t *dims = call->args[2].as.dims;
     bool keepdim = call->args[3].as.i != 0;
     DYNC__TRY(dync__dt_self(call, &x));
-    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype,
-        place = p > 0 ? DYNC__USED(DYNC__OP_amax) : DYNC__USED(DYNC__OP_amin);
+    int dtype = x->dtype, wide = dync__dtype_info(dtype)->bytes == 2 ? DYNC_F32 : dtype;
+    const dync__row *place = p > 0 ? &DYNC__OP_amax_row : &DYNC__OP_amin_row;
     /* squares of f16 overflow */
     x = dync__chain_dtype(&c, x, wide);
     if (p >= 2 && p <= 2)
@@ -108,7 +108,7 @@ DYNC__FN dync_status dync__d_norm(dync__opcall *call)
 }
 
 /* Over all dims: one element. op: amax or amin, whose gradient spreads over equal elements. */
-static dync_status dync__decompose_extreme(dync__opcall *call, int op)
+static dync_status dync__decompose_extreme(dync__opcall *call, const dync__row *op)
 {
     dync__chain c = {0};
     dync__dt *x;
@@ -123,11 +123,11 @@ static dync_status dync__decompose_extreme(dync__opcall *call, int op)
 }
 DYNC__FN dync_status dync__d_max(dync__opcall *call)
 {
-    return dync__decompose_extreme(call, DYNC__USED(DYNC__OP_amax));
+    return dync__decompose_extreme(call, &DYNC__OP_amax_row);
 }
 DYNC__FN dync_status dync__d_min(dync__opcall *call)
 {
-    return dync__decompose_extreme(call, DYNC__USED(DYNC__OP_amin));
+    return dync__decompose_extreme(call, &DYNC__OP_amin_row);
 }
 
 /* mean |input - target| */

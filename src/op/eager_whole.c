@@ -143,8 +143,7 @@ static dync_status dync__whole_results(dync__whole *w, const dync__opcall *run,
             return DYNC_ERR_UNSUPPORTED;
         s->kind = DYNC__SLOT_OUTPUT;
         s->index = w->pb.n_outputs++;
-        e->out[i] =
-            (dync__info){.dtype = y->dtype, .device = y->device, .lay = y->lay, .alias = -1};
+        dync__info_of(&e->out[i], y, -1);
     }
     return DYNC_OK;
 }

@@ -44,7 +44,7 @@ DYNC__FN dync_status dync__i_inplace(const dync__opcall *call, dync__info *out)
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single "
             "memory location. Please clone() the tensor before performing the operation.");
-    *out = (dync__info){.dtype = self->dtype, .device = self->device, .lay = self->lay, .alias = 0};
+    dync__info_of(out, self, 0);
     return DYNC_OK;
 }
 

@@ -11,7 +11,7 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
     if (!(p >= 0 && p <= 1))
         return dync__fail(DYNC_ERR_VALUE,
                           "dropout probability has to be between 0 and 1, but got %g", p);
-    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = 0};
+    dync__info_of(out, t, 0);
     if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
     DYNC__TRY(dync__infer_floating(t));
     dync__opcall like = {.row = dync__op_info(DYNC__USED(DYNC__OP_zeros_like)),

@@ -155,7 +155,7 @@ DYNC__FN dync_status dync__i_as_strided_scatter(const dync__opcall *call, dync__
         dync__infer_strided(&call->args[2], &call->args[3], call->args[4].as.i, items, &part));
     if (!dync__infer_same_shape(&part, &src->lay))
         return dync__infer_pair_error("expected a source of the sizes given", &src->lay, &part);
-    *out = (dync__info){.dtype = t->dtype, .device = t->device, .lay = t->lay, .alias = -1};
+    dync__info_of(out, t, -1);
     out->lay.offset = 0;
     return DYNC_OK;
 }

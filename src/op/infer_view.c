@@ -20,8 +20,8 @@ DYNC__COLD
 DYNC__FN dync_status dync__infer_view(const dync__opcall *call, dync__tensor **t, dync__info *out)
 {
     DYNC__TRY(dync__infer_tensor(call, 0, t));
-    *out = (dync__info){
-        .dtype = (*t)->dtype, .device = (*t)->device, .lay = (*t)->lay, .alias = 0, .view = true};
+    dync__info_of(out, *t, 0);
+    out->view = true;
     return DYNC_OK;
 }
 
