@@ -15361,6 +15361,7 @@ static const dync__driver dync__cuda_device = {
     .alloc = dync__cuda_alloc,
     .free = dync__cuda_free,
     .copy = dync__cuda_copy,
+    .read = dync__contiguous_copy,
     .kernel_new = dync__cuda_kernel_new,
     .call_new = dync__cuda_call_new,
     .call_takes = dync__gm_takes,

@@ -3,7 +3,8 @@
  * A small program keeps the rows of operators that its functions name (op/op.h: DYNC__USED and the
  * macros that take an operator); one called by its bare number alone would be missing there. Reads
  * the preprocessed implementation (cc -E) and looks at each function and table: a number that is
- * not compared needs the row of its operator beside it. Prints the others; 1 if there are any. */
+ * not compared needs the row of its operator beside it. The same of texts with floats: the text of
+ * floats is linked by dync__float_shown. Prints the others; 1 if there are any. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -51,13 +52,18 @@ static bool is_number(const char *s)
            (n < 4 || strcmp(s + n - 4, "_row") != 0);
 }
 
+static bool has(const char *word)
+{
+    for (int i = 0; i < n_tokens; i++)
+        if (!strcmp(token(i), word)) return true;
+    return false;
+}
+
 static bool has_row(const char *number)
 {
     char row[NAME];
     snprintf(row, sizeof row, "%s_row", number);
-    for (int i = 0; i < n_tokens; i++)
-        if (!strcmp(token(i), row)) return true;
-    return false;
+    return has(row);
 }
 
 /* The first name before ( [ or = that is not of the language: of the function or table. */
@@ -78,6 +84,17 @@ static bool ends_a_function(void)
     return false;
 }
 
+/* Does a literal have a conversion of a float: %g, %.3f, %-8.1e? */
+static bool shows_float(const char *s)
+{
+    if (*s != '"') return false;
+    while ((s = strchr(s, '%')) != NULL) {
+        s += 1 + strspn(s + 1, "-+ #0123456789.*");
+        if (*s && strchr("gfe", *s)) return true;
+        if (*s) s++; /* %% too */
+    }
+    return false;
+}
 static void look(void)
 {
     bool skip = false;
@@ -86,6 +103,11 @@ static void look(void)
     for (size_t k = 0; k < sizeof compared / sizeof *compared; k++)
         skip |= !strncmp(name, compared[k], strlen(compared[k]));
     chunks++;
+    for (int i = 0; i < n_tokens; i++)
+        if (shows_float(token(i)) && !has("dync__float_shown")) {
+            printf("%s: %s shows a float without dync__float_shown\n", name, token(i));
+            bad++;
+        }
     for (int i = 0; i < n_tokens && !skip; i++) {
         if (!is_number(token(i))) continue;
         numbers++;

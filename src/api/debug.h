@@ -31,7 +31,8 @@ typedef struct dync_explain_output {
  *   notes   compiled entries that exist are not touched
  *   thread  any */
 #define dync_explain(fn, ...) \
-    dync_explain_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__))
+    DYNC__TELLS(              \
+        dync_explain_values(DYNC_FN(fn), #fn, DYNC_COUNT(__VA_ARGS__), DYNC_VALUES(__VA_ARGS__)))
 DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char *name, int nargs,
                                                  const dync_value *args);
 
@@ -94,6 +95,9 @@ typedef struct dync_compiled_information {
  *            the last reason and what to do
  *   thread   any */
 DYNC_API dync_compiled_information dync_compiled_info(const dync_compiled *f);
+#if DYNC__LINKS_BY_USE
+#define dync_compiled_info(f) DYNC__TELLS(dync_compiled_info(f))
+#endif
 
 /* dync_set_anomaly: anomaly mode: the first operator that makes a NaN of values without one, or an
  * infinity of finite ones, is DYNC_ERR_RUNTIME, which names it and the user's line; in backward

@@ -43,6 +43,14 @@
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
             DYNC__LINK("dync__link_\\r", "dync__rule_at_\\r") ".endr\n.endif")
 /* clang-format on */
+DYNC_ALWAYS_INLINE void dync__asks_reasons(void)
+{
+    __asm__(".ifndef dync__compiles_reasons\n" DYNC__LINK("dync__compiles_reasons",
+                                                          "dync__compile_reasons") ".endif");
+}
+/* what tells why calls missed */
+#define DYNC__TELLS(call) (dync__asks_reasons(), call)
+#define dync_set_stance(stance) DYNC__TELLS(dync_set_stance(stance))
 #if !defined(DYNC_NO_AUTOGRAD)
 DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 #define DYNC__DIFFERENTIATES(call) (dync__differentiates(), call)
@@ -50,6 +58,9 @@ DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 #else
 #define DYNC__LINKS_BY_USE 0
 #define DYNC__COMPILES() dync__compile_all()
+#endif
+#if !defined(DYNC__TELLS)
+#define DYNC__TELLS(call) call
 #endif
 #if !defined(DYNC__DIFFERENTIATES)
 #define DYNC__DIFFERENTIATES(call) call
@@ -67,6 +78,7 @@ DYNC_API void dync__compile_writes(void);
 DYNC_API void dync__compile_opaque(void);
 DYNC_API void dync__compile_constants(void);
 DYNC_API void dync__compile_numbers(void);
+DYNC_API void dync__compile_reasons(void);
 DYNC_API void dync__compile_all(void);
 
 /* A small program that names no backend links no other than inductor, one that has no text of
@@ -85,6 +97,7 @@ DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const
 {
     DYNC__COMPILES();
     if (options.symbolic) dync__compile_numbers();
+    if (options.guard_fail || options.error_on_recompile) dync__compile_reasons();
     return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
            : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
                                           : dync__compile_usual(callee, fn_name, options);
@@ -94,6 +107,7 @@ DYNC_API void dync__module_compile_usual(dync_module *m, const char *name,
 DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *name,
                                                     dync_compile_options options)
 {
+    if (options.guard_fail || options.error_on_recompile) dync__compile_reasons();
     if (dync__compile_plain(&options))
         dync__module_compile_usual(m, name, options);
     else

@@ -167,7 +167,7 @@
     (DYNC__GA(0) | DYNC__GA(1) | DYNC__GA(2) | DYNC__GA(3) | DYNC__GA(4) | DYNC__GO(0) | \
      DYNC__GO(2) | DYNC__GO(3))
 
-#if DYNC__LINKS_BY_USE
+#if DYNC__RULES_BY_USE
 /* What the user's words point to (api/link.h), and those words. */
 #define DYNC__RULE_FN(rule) &dync__link_##rule
 #define DYNC__RULE_LINKED(rule)                                                \

@@ -229,7 +229,7 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *);
 
 /* grads.c */
 typedef struct dync__grad_rule {
-#if DYNC__LINKS_BY_USE
+#if DYNC__RULES_BY_USE
     const dync__grad_fn *const *at; /* a weak name: NULL where no backward was linked */
 #else
     dync__grad_fn fn;

@@ -43,7 +43,7 @@ DYNC__OPS(DYNC__X)
 
 /* ---- rules that a program links by use (api/link.h) ------------------------------------------ */
 
-#if DYNC__LINKS_BY_USE
+#if DYNC__RULES_BY_USE
 DYNC__FN bool dync__grad_rules_linked(void) { return &dync__link_g_add != NULL; }
 DYNC__FN dync_status dync__grad_rule_run(const dync__grad_rule *rule, dync__grad *g)
 {

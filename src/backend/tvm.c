@@ -30,7 +30,7 @@ DYNC__FN dync_status dync__backend_tvm(dync_graph *graph, const dync_value *ex, 
     if (!g) return DYNC_ERR_VALUE;
     (void)user;
     DYNC__TRY(dync__backend_options(dync__backend_tvm, options, &o));
-    if (!dync__tvm_get())
+    if (!DYNC__LIBRARIES || !dync__tvm_get())
         return dync__fail(DYNC_ERR_BACKEND,
                           "backend 'tvm' is not available: Apache TVM is not part of this program; "
                           "'inductor' needs nothing. %s",

@@ -45,7 +45,7 @@ DYNC__FN dync__blob *dync__blob_take(char *bytes, size_t n, bool mapped)
     return b;
 }
 
-DYNC__FN dync_status dync__blob_open(const char *path, dync__blob **out)
+DYNC__FN dync_status(dync__blob_open)(const char *path, dync__blob **out)
 {
     size_t n = 0;
     char *bytes = path ? dync__blob_map(path, &n) : NULL;

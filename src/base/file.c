@@ -11,7 +11,7 @@
 DYNC__LEAN
 
 #if defined(DYNC_NO_STDIO)
-DYNC__FN dync_status dync__file_read(const char *path, char **out, size_t *n)
+DYNC__FN dync_status(dync__file_read)(const char *path, char **out, size_t *n)
 {
     *out = NULL;
     *n = 0;
@@ -23,11 +23,11 @@ static dync_status dync__file_none(const char *path)
     return dync__fail(DYNC_ERR_IO, "cannot write %s: built with DYNC_NO_STDIO",
                       path ? path : "(null)");
 }
-DYNC__FN dync_status dync__file_write(const char *path, const void *data, size_t n)
+DYNC__FN dync_status(dync__file_write)(const char *path, const void *data, size_t n)
 {
     return (void)data, (void)n, dync__file_none(path);
 }
-DYNC__FN dync_status dync__file_write_own(const char *path, const void *data, size_t n)
+DYNC__FN dync_status(dync__file_write_own)(const char *path, const void *data, size_t n)
 {
     return (void)data, (void)n, dync__file_none(path);
 }

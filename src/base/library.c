@@ -6,7 +6,7 @@
 #include "library.h"
 DYNC__LEAN
 
-#if (defined(__linux__) || defined(__APPLE__)) && defined(__GNUC__) && !defined(DYNC_NO_STDIO)
+#if DYNC__LIBRARIES
 #if defined(__APPLE__)
 #define DYNC__LIB_WEAK
 #else

@@ -3,6 +3,12 @@
 #define DYNC__LIBRARY_H
 #include "base.h"
 
+/* Can this program open any? A constant: what is made of one is not linked where it cannot. */
+#if (defined(__linux__) || defined(__APPLE__)) && defined(__GNUC__) && !defined(DYNC_NO_STDIO)
+#define DYNC__LIBRARIES 1
+#else
+#define DYNC__LIBRARIES 0
+#endif
 typedef void (*dync__lib_fn)(void);
 /* NULL: there is none, or this program cannot open any. */
 DYNC__FN void *dync__lib_open(const char *path);

@@ -46,6 +46,11 @@ typedef int64_t dync__size;
 #define DYNC__OFFERS(with, what) \
     if (DYNC__LEFT_OUT(with)) return dync__left_out(what, #with)
 #define DYNC__GRAD_NONE DYNC__LEFT_OUT(DYNC_NO_AUTOGRAD)
+#if DYNC__LINKS_BY_USE && !defined(DYNC_NO_AUTOGRAD)
+#define DYNC__RULES_BY_USE 1
+#else
+#define DYNC__RULES_BY_USE 0
+#endif
 /* The first value of a pointer to what a stage has for gradients alone. A small program links that
  * where it both compiles and has a tensor that requires a gradient (api/link.h). */
 #if defined(DYNC_SMALL) || defined(DYNC_NO_AUTOGRAD)

@@ -120,9 +120,10 @@ DYNC__FN void dync__option_expects(const dync__option *o, dync__str *s)
     case DYNC__OPTION_FLOAT: break;
     }
     if (o->most >= 1e30)
-        dync__str_addf(s, "a number of at least %.10g", o->least);
+        dync__str_addf(s, "a number of at least %.10g", dync__float_shown(o->least));
     else
-        dync__str_addf(s, "a number from %.10g to %.10g", o->least, o->most);
+        dync__str_addf(s, "a number from %.10g to %.10g", dync__float_shown(o->least),
+                       dync__float_shown(o->most));
     if (o->step > 1) dync__str_addf(s, " in steps of %d", o->step);
 }
 

@@ -156,8 +156,8 @@ DYNC__RARE static void dync__trace_event(dync__str *s, const dync__event *e)
         s,
         ", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"Sequence number\": "
         "%lld",
-        (int)e->thread, (double)(e->start - dync__profile.start) / 1e3, (double)e->time / 1e3,
-        (long long)e->seq);
+        (int)e->thread, dync__float_shown((double)(e->start - dync__profile.start) / 1e3),
+        dync__float_shown((double)e->time / 1e3), (long long)e->seq);
     if (e->fwd_thread >= 0)
         dync__str_addf(s, ", \"Fwd thread id\": %lld", (long long)e->fwd_thread);
     if (e->shapes) dync__str_addf(s, ", \"Input Dims\": %s", e->shapes);
@@ -174,7 +174,7 @@ DYNC__RARE static void dync__trace_arrow(dync__str *s, const dync__event *from,
                        ",\n{\"ph\": \"%s\", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\", "
                        "\"id\": %lld, \"pid\": 1, \"tid\": %d, \"ts\": %.3f%s}",
                        end ? "f" : "s", (long long)id, (int)e->thread,
-                       (double)(e->start - dync__profile.start) / 1e3,
+                       dync__float_shown((double)(e->start - dync__profile.start) / 1e3),
                        end ? ", \"bp\": \"e\"" : "");
     }
 }
@@ -262,9 +262,9 @@ DYNC__RARE static void dync__table_time(dync__str *s, uint64_t ns)
                  t < 1e6   ? "%.3fus"
                  : t < 1e9 ? "%.3fms"
                            : "%.3fs",
-                 t < 1e6   ? t / 1e3
-                 : t < 1e9 ? t / 1e6
-                           : t / 1e9);
+                 dync__float_shown(t < 1e6   ? t / 1e3
+                                   : t < 1e9 ? t / 1e6
+                                             : t / 1e9));
     dync__str_addf(s, "  %12s", text);
 }
 
@@ -280,7 +280,7 @@ DYNC__RARE static void dync__table_write(dync__str *s, const dync__table_row *ro
                    "Self CPU", "CPU total", "CPU time avg", "# of Calls");
     for (int i = 0; i < n; i++) {
         dync__str_addf(s, "%-*s  %11.2f%%", width, row[i].name,
-                       all ? 100.0 * (double)row[i].self / (double)all : 0.0);
+                       dync__float_shown(all ? 100.0 * (double)row[i].self / (double)all : 0.0));
         dync__table_time(s, row[i].self);
         dync__table_time(s, row[i].total);
         dync__table_time(s, row[i].total / (uint64_t)row[i].calls);

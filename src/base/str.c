@@ -163,6 +163,25 @@ static void dync__str_number(dync__str_sink *o, dync__str_spec *f, double x, cha
     dync__str_field(o, f, text + sign, (size_t)n, true);
 }
 
+/* By need. */
+static void (*DYNC__BY_NEED dync__str_number_used)(dync__str_sink *, dync__str_spec *, double x,
+                                                   char conversion) =
+    DYNC__AT_FIRST(dync__str_number);
+static void dync__str_float(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
+{
+    if (dync__str_number_used)
+        dync__str_number_used(o, f, x, conversion);
+    else
+        dync__str_put(o, "?", 1);
+}
+#if defined(DYNC_SMALL)
+DYNC__FN double dync__float_shown(double x)
+{
+    DYNC__PUT(dync__str_number_used, dync__str_number);
+    return x;
+}
+#endif
+
 enum {
     DYNC__STR_INT,
     DYNC__STR_LONG,
@@ -291,7 +310,7 @@ static void dync__str_format(dync__str_sink *o, const char *fmt, va_list args)
         case 's': dync__str_text(o, &f, va_arg(args, const char *)); break;
         case 'g':
         case 'f':
-        case 'e': dync__str_number(o, &f, va_arg(args, double), conversion); break;
+        case 'e': dync__str_float(o, &f, va_arg(args, double), conversion); break;
         case '%': dync__str_put(o, "%", 1); break;
         /* unknown: shown as it stands, takes no argument */
         default: dync__str_put(o, "%", 1); dync__str_put(o, &conversion, 1);

@@ -77,6 +77,17 @@ DYNC__FN dync_status dync__blob_open(const char *path, dync__blob **out);
 DYNC__FN dync__blob *dync__blob_take(char *bytes, size_t n, bool mapped); /* freed on failure */
 DYNC__FN void dync__blob_ref(dync__blob *);
 DYNC__FN void dync__blob_unref(dync__blob *); /* NULL allowed */
+/* Without files each of these fails, and compilers see it: what would read a file is not linked,
+ * nor what would make one, where its writer asks DYNC__WRITES before. */
+#define DYNC__WRITES(path) \
+    if (DYNC__LEFT_OUT(DYNC_NO_STDIO)) return dync__file_write(path, NULL, 0)
+#if defined(DYNC_NO_STDIO)
+#define dync__file_read(path, out, n) ((void)(dync__file_read)(path, out, n), DYNC_ERR_IO)
+#define dync__file_write(path, data, n) ((void)(dync__file_write)(path, data, n), DYNC_ERR_IO)
+#define dync__file_write_own(path, data, n) \
+    ((void)(dync__file_write_own)(path, data, n), DYNC_ERR_IO)
+#define dync__blob_open(path, out) ((void)(dync__blob_open)(path, out), DYNC_ERR_IO)
+#endif
 
 /* ---- processes and folders (process.c) ------------------------------------------------------- */
 typedef enum {

@@ -14,6 +14,13 @@ typedef struct dync__str {
 DYNC__FN void dync__str_add(dync__str *, const char *text);
 DYNC__FN void dync__str_addn(dync__str *, const char *text, size_t n);
 DYNC__FN void dync__str_addc(dync__str *, char c);
+/* A float that is shown: in a small program the text of floats is linked by who shows one (make
+ * links asks for it beside every %g, %f, %e). */
+#if defined(DYNC_SMALL)
+DYNC__FN double dync__float_shown(double x);
+#else
+#define dync__float_shown(x) (x)
+#endif
 /* %s %.*s %c %d %i %u %x %p %ld %lld %lu %llu %lx %llx %zu %g(shortest round trip double) %.Ng %f
  * %.Nf %e %%, width, - and 0 */
 DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 3);

@@ -131,7 +131,7 @@ static dync_value dync__call_plain(dync__compiled *f, int nargs, const dync_valu
     if (own) f->depth++;
     dync_value r;
     const dync__cache_entry *e = DYNC__ATOMIC_LOAD(&f->last_hit);
-    if (!e || !e->quick || DYNC__ATOMIC_LOAD(&e->dead) || dync__verify_on() ||
+    if (!DYNC__QUICK_CALLS || !e || !e->quick || DYNC__ATOMIC_LOAD(&e->dead) || dync__verify_on() ||
         dync__runs_as_written() || !dync__quick_call(e, nargs, args, into, &r))
         r = dync__call_run(f, nargs, args, into);
     else

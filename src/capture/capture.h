@@ -110,6 +110,8 @@ DYNC__FN void dync__capture_use_hooks(void);
 DYNC__FN void dync__capture_use_asks(void);
 DYNC__FN void dync__capture_use_cells(void);
 DYNC__FN void dync__capture_use_constants(void); /* reads.c */
+DYNC__FN void dync__capture_use_reasons(void);   /* miss.c */
+DYNC__FN void dync__capture_use_numbers(void);   /* symbol.c */
 DYNC__FN dync_status dync__effects_run(const dync__effect *, int n, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */
@@ -290,7 +292,8 @@ typedef struct dync__raw_state {
 /* what the library's own code takes; of other backends' nothing is known */
 DYNC__FN void dync__callable_measure(const dync_callable *, dync__code_size *);
 
-/* quick.c */
+/* quick.c: small programs have the long way alone */
+enum { DYNC__QUICK_CALLS = DYNC__SMALLER(0, 1) };
 /* if the entry is of the kind; else nothing */
 DYNC__FN void dync__quick_make(dync__cache_entry *);
 /* False: refused, nothing happened. True: the call was made; *result none where it failed. into:

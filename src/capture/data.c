@@ -131,7 +131,7 @@ static dync_status dync__check_failed(dync_value n, int64_t least, int64_t most)
 {
     return dync__fail(DYNC_ERR_VALUE, "dync_check: expected a number from %lld to %lld, got %.17g",
                       (long long)least, (long long)most,
-                      n.kind == DYNC_KIND_INT ? (double)n.as.i : n.as.f);
+                      dync__float_shown(n.kind == DYNC_KIND_INT ? (double)n.as.i : n.as.f));
 }
 
 /* Nothing tells it yet: the graph checks, and what follows may rely on it. */

@@ -241,7 +241,8 @@ DYNC_API char *dync_explain_str(const dync_explain_output *o)
         dync__str_addf(&s, "  Guard %d:\n", i + 1);
         dync__explain_lines(&s, "    ", o->guards[i]);
     }
-    if (o->compile_ms > 0) dync__str_addf(&s, "Compile Times: %.3f ms\n", o->compile_ms);
+    if (o->compile_ms > 0)
+        dync__str_addf(&s, "Compile Times: %.3f ms\n", dync__float_shown(o->compile_ms));
     char *text = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (text) memcpy(text, dync__str_get(&s), s.n);
     dync__str_free(&s);

@@ -123,6 +123,7 @@ DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char 
     if (!o || !path)
         return dync__fail(DYNC_ERR_VALUE, "dync_explain_html: %s is NULL",
                           o ? "the path" : "the output");
+    DYNC__WRITES(path);
     dync__str s = {0};
     dync__str_addf(&s,
                    "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -132,7 +133,8 @@ DYNC_API dync_status dync_explain_html(const dync_explain_output *o, const char 
                    "<table>\n<tr><td>Graphs<td>%d\n<tr><td>Graph breaks<td>%d\n"
                    "<tr><td>Operators<td>%d\n",
                    o->graph_count, o->graph_break_count, o->op_count);
-    if (o->compile_ms > 0) dync__str_addf(&s, "<tr><td>Compile time<td>%.3f ms\n", o->compile_ms);
+    if (o->compile_ms > 0)
+        dync__str_addf(&s, "<tr><td>Compile time<td>%.3f ms\n", dync__float_shown(o->compile_ms));
     dync__str_add(&s, "</table>\n");
     dync__html_breaks(&s, o);
     if (o->graph_count > 0 && o->graphs) dync__str_add(&s, "<h2>Graphs</h2>\n");

@@ -33,7 +33,7 @@ static void dync__info_fill(dync__compiled *f, dync_compiled_information *o)
     o->capture_ms = trace > compile + run ? dync__ms(trace - compile - run) : 0;
 }
 
-DYNC_API dync_compiled_information dync_compiled_info(const dync_compiled *handle)
+DYNC_API dync_compiled_information(dync_compiled_info)(const dync_compiled *handle)
 {
     dync_compiled_information o;
     memset(&o, 0, sizeof o);

@@ -69,6 +69,17 @@ static void dync__limit_lines(const dync__compiled *f, const char *reason, const
                    remedy, f->opt.recompile_limit);
 }
 
+/* By need: a small program that never asks why calls missed has neither the reasons nor what is
+ * said of them. */
+typedef struct dync__miss_calls {
+    void (*reasons)(dync__compiled *, const dync__callargs *, dync__miss *);
+    void (*limit)(const dync__compiled *, const char *reason, const char *remedy, dync__str *);
+} dync__miss_calls;
+static const dync__miss_calls dync__miss_tells = {dync__miss_reasons, dync__limit_lines};
+static const dync__miss_calls *DYNC__BY_NEED dync__miss_told = DYNC__AT_FIRST(&dync__miss_tells);
+DYNC__MEETING(reasons)
+DYNC__FN void dync__capture_use_reasons(void) { DYNC__PUT(dync__miss_told, &dync__miss_tells); }
+
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on
  * this call runs eagerly. */
 DYNC__RARE static bool dync__miss_over_limit(dync__compiled *f, const char *reason,
@@ -78,7 +89,7 @@ DYNC__RARE static bool dync__miss_over_limit(dync__compiled *f, const char *reas
     *status = DYNC_OK;
     dync__str s = {0};
     bool told = !f->opt.fullgraph && DYNC__ATOMIC_LOAD(&f->warned);
-    if (!told) dync__limit_lines(f, reason, remedy, &s);
+    if (!told && dync__miss_told) dync__miss_told->limit(f, reason, remedy, &s);
     if (f->opt.fullgraph) {
         *status = dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "Unsupported",
                                    "cache_size_limit reached\n%s", dync__str_get(&s));
@@ -94,7 +105,7 @@ DYNC__RARE static bool dync__miss_over_limit(dync__compiled *f, const char *reas
 DYNC__RARE static void dync__entry_insert(dync__compiled *f, dync__cache_entry *e)
 {
     /* one that is freed takes its calls with it */
-    if (!dync__callee_module(&f->callee)) dync__quick_make(e);
+    if (DYNC__QUICK_CALLS && !dync__callee_module(&f->callee)) dync__quick_make(e);
     dync__lock(&f->lock);
     e->next = f->entries;
     DYNC__ATOMIC_STORE(&f->entries, e);
@@ -164,7 +175,8 @@ DYNC__RARE static dync_status dync__miss_again(dync__compiled *f, const dync__ca
 {
     m->closest.kind = DYNC__MISS_limit;
     DYNC__COUNTER_ADD(recompiles, 1);
-    if (dync__miss_is_told(f)) dync__miss_reasons(f, call, m);
+    DYNC__MEET(reasons);
+    if (dync__miss_told && dync__miss_is_told(f)) dync__miss_told->reasons(f, call, m);
     dync__history_miss(f, m->closest.kind);
     const char *last = dync__str_get(&m->last);
     dync_loc at = dync__compiled_place(f);

@@ -117,6 +117,7 @@ static void dync__path_begin(dync__tracer *t, const dync__path *path)
 /* ---- the doors ------------------------------------------------------------------------------- */
 DYNC__FN void dync__scripts_install(void)
 {
+    dync__pieces_install();
     static const dync__script_doors doors = {
         .takes = dync__note_takes,
         .op = dync__note_op,

@@ -152,6 +152,20 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
     return true;
 }
 
+/* By need: a piece that was compiled before is found again, as it is or but for its numbers. Traces
+ * with breaks come to the same places; a whole graph has one piece, which its entry keeps. */
+typedef struct dync__piece_finds {
+    uint64_t (*hash)(const dync__graph *);
+    dync__segment *(*same)(dync__compiled *, dync__graph *, uint64_t hash, dync__tensor *const *in);
+    dync_status (*lifted)(dync__tracer *, dync__graph *, uint64_t site, dync__tensor *const *in,
+                          const int **in_env, dync__segment **out);
+} dync__piece_finds;
+static const dync__piece_finds dync__piece_finds_all = {dync__graph_hash, dync__segment_find,
+                                                        dync__lift_segment};
+static const dync__piece_finds *DYNC__BY_NEED dync__piece_found =
+    DYNC__AT_FIRST(&dync__piece_finds_all);
+DYNC__FN void dync__pieces_install(void) { DYNC__PUT(dync__piece_found, &dync__piece_finds_all); }
+
 static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
 {
     dync__segment *s = dync__segment_plain(taken);
@@ -166,9 +180,10 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     int n = taken->n_inputs;
     dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, n, sizeof *in);
     bool ready = dync__cut_inputs(t, n, *in_env, in) == DYNC_OK;
-    dync__segment *s = ready ? dync__segment_find(t->fn, taken, hash, in) : NULL;
-    if (!s && ready && !t->on_tree)
-        ready = dync__lift_segment(t, taken, site, in, in_env, &s) == DYNC_OK;
+    const dync__piece_finds *finds = dync__piece_found;
+    dync__segment *s = ready && finds ? finds->same(t->fn, taken, hash, in) : NULL;
+    if (!s && ready && finds && !t->on_tree)
+        ready = finds->lifted(t, taken, site, in, in_env, &s) == DYNC_OK;
     *made = !s;
     if (s || !ready)
         dync__graph_unref(taken);
@@ -225,7 +240,7 @@ DYNC__FN dync_status dync__cut_piece(dync__tracer *t, dync__graph *g, uint64_t s
                         .out_env = dync__arena_alloc(arena, (size_t)(n_out + 1) * sizeof(int))};
     dync__tensor **out = dync__calloc((size_t)(n_out + 1) * sizeof *out);
     dync_status status = ref.in_env && ref.out_env && out ? DYNC_OK : DYNC_ERR_MEMORY;
-    uint64_t hash = dync__hash_mix(dync__graph_hash(g), site);
+    uint64_t hash = dync__piece_found ? dync__hash_mix(dync__piece_found->hash(g), site) : site;
     if (status == DYNC_OK)
         t->cut.plain = false, status = t->way->piece(t, g, hash, site, &ref, out);
     else

@@ -12,7 +12,7 @@ static const char *const dync__stance_names[] = {
 #undef DYNC__X
 };
 
-DYNC_API dync_status dync_set_stance(const char *stance)
+DYNC_API dync_status(dync_set_stance)(const char *stance)
 {
     if (!stance) stance = "default";
     for (int32_t i = 0; i < DYNC__N_STANCES; i++)

@@ -11,11 +11,16 @@
 DYNC__COLD
 
 /* ---- making ---------------------------------------------------------------------------------- */
+/* By need: numbers among an operator's arguments, where a program makes any. */
+static void dync__numbers_replace(dync__tracer *, dync__opcall *, dync__number **number);
+static void (*DYNC__BY_NEED dync__numbers_replaced)(
+    dync__tracer *, dync__opcall *, dync__number **number) = DYNC__AT_FIRST(dync__numbers_replace);
 /* In the trace's scratch arena; fake is filled by the caller. NULL: the trace has failed. arg
  * -2: neither an argument nor a cell. */
 static dync__number *dync__number_new(dync__tracer *t, dync_value plain, const char *text)
 {
     dync__number *x = dync__arena_alloc(&t->scratch, sizeof *x);
+    DYNC__PUT(dync__numbers_replaced, dync__numbers_replace);
     if (!x || !text || !dync__vec_push(&t->symbols.number, x)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return NULL;
@@ -66,7 +71,7 @@ static dync_value dync__number_sym(dync__number *x)
 
 /* After the tensors: the arguments that are symbolic numbers, each in its place of the
  * environment. */
-DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
+static dync_status dync__numbers_enter(dync__tracer *t)
 {
     const dync__cache_entry *e = t->entry;
     for (int k = 0; k < e->n_numbers; k++) {
@@ -78,6 +83,19 @@ DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
         x->arg = k;
     }
     return DYNC_OK;
+}
+/* By need: linked where a function is compiled with .symbolic. */
+static dync_status (*DYNC__BY_NEED dync__numbers_enter_used)(dync__tracer *) =
+    DYNC__AT_FIRST(dync__numbers_enter);
+DYNC__FN void dync__capture_use_numbers(void)
+{
+    DYNC__PUT(dync__numbers_enter_used, dync__numbers_enter);
+}
+DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
+{
+    if (!t->entry->n_numbers) return DYNC_OK;
+    return dync__numbers_enter_used ? dync__numbers_enter_used(t)
+                                    : dync__unlinked("symbolic numbers");
 }
 
 /* In a call that follows a script, whose fake it is. */
@@ -186,7 +204,7 @@ static bool dync__number_as_tensor(const dync__opcall *c, int i)
 
 /* Symbols among the arguments become the numbers they are; number[i] is set where the operator may
  * take the node instead. */
-DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
+static void dync__numbers_replace(dync__tracer *t, dync__opcall *c, dync__number **number)
 {
     for (int i = 0; i < c->nargs; i++) {
         dync__number *x = c->args[i].kind == DYNC__A_PTR ? dync__number_find(t, c->args[i].as.p)
@@ -200,6 +218,10 @@ DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__numb
             dync__number_fix(t, x);
         c->args[i] = tensor ? dync__arg_t(x->fake) : dync__arg_value(x->plain);
     }
+}
+DYNC__FN void dync__number_operands(dync__tracer *t, dync__opcall *c, dync__number **number)
+{
+    if (dync__numbers_replaced) dync__numbers_replaced(t, c, number);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */

@@ -194,6 +194,7 @@ DYNC__FN void dync__numbers_install(void);
 DYNC__FN void dync__tracer_released(dync__tensor *);
 DYNC__FN void dync__released_install(void);
 /* lift.c */
+DYNC__FN void dync__pieces_install(void); /* piece.c: what finds pieces again */
 DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
                                         dync__tensor *const *in, const int **in_env,
                                         dync__segment **);

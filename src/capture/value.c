@@ -120,8 +120,12 @@ DYNC_API dync_callee dync_fnv(dync_function f)
     return dync__callee_make(DYNC__CALLEE_VALUES, (void (*)(void))f, NULL);
 }
 
+/* By need: who takes a module as a callable. */
+static dync_value (*DYNC__BY_NEED dync__callee_module_run)(
+    dync__module *, int, const dync_value *) = DYNC__AT_FIRST(dync__module_forward);
 DYNC_API dync_callee dync_fnm(dync_module *m)
 {
+    DYNC__PUT(dync__callee_module_run, dync__module_forward);
     dync_callee c = dync__callee_make(DYNC__CALLEE_MODULE, NULL, m);
     const dync__module *module = dync__module_peek(m);
     if (module) c.args = module->args;
@@ -264,7 +268,9 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
     if (dync__callee_check(c, "a call") != DYNC_OK) return DYNC_NONE;
     switch (c->kind) {
     case DYNC__CALLEE_MODULE:
-        return dync__module_forward(dync__module_peek(c->object), nargs, args);
+        return dync__callee_module_run
+                   ? dync__callee_module_run(dync__module_peek(c->object), nargs, args)
+                   : DYNC_NONE;
     case DYNC__CALLEE_COMPILED:
         return dync__callee_invoke(&dync__compiled_peek(c->object)->callee, nargs, args);
     case DYNC__CALLEE_GRAPH: return dync__graph_run(dync__graph_peek(c->object), args, nargs);

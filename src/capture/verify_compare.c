@@ -47,7 +47,7 @@ static dync_status dync__verify_differs(const dync__verify *v, const char *what,
 static void dync__verify_number(dync__str *s, const void *p, int dtype)
 {
     if (dync__dtype_info(dtype)->kind == 'f')
-        dync__str_addf(s, "%.9g", dync__load_f64(p, dtype));
+        dync__str_addf(s, "%.9g", dync__float_shown(dync__load_f64(p, dtype)));
     else
         dync__str_addf(s, "%lld", (long long)dync__load_i64(p, dtype));
 }
@@ -84,7 +84,7 @@ static dync_status dync__verify_elements(const dync__verify *v, const char *what
     dync__str_add(&s, ", expected ");
     dync__verify_number(&s, b, got->dtype);
     dync__str_addf(&s, " (%s, tolerance %g; %lld of %lld elements differ)",
-                   dync__dtype_info(got->dtype)->fx, tolerance, (long long)wrong,
+                   dync__dtype_info(got->dtype)->fx, dync__float_shown(tolerance), (long long)wrong,
                    (long long)got->numel);
     dync_status status = dync__verify_differs(v, what, dync__str_get(&s));
     dync__str_free(&s);

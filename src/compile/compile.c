@@ -208,6 +208,7 @@ DYNC__MET DYNC_API void dync__compile_asks(void)
 DYNC__MET DYNC_API void dync__compile_cells(void)
 {
     dync__capture_use_cells();
+    dync__capture_use_numbers();
     dync__aot_use_numbers();
 }
 DYNC__MET DYNC_API void dync__compile_inside(void) { dync__aot_use_inside(); }
@@ -215,6 +216,7 @@ DYNC__MET DYNC_API void dync__compile_graphs(void)
 {
     dync__aot_use_stages();
     dync__aot_use_lists();
+    dync__capture_use_numbers();
     dync__aot_use_numbers();
     dync__inductor_use_opaque();
 }
@@ -227,7 +229,13 @@ DYNC__MET DYNC_API void dync__compile_writes(void)
 DYNC__MET DYNC_API void dync__compile_opaque(void) { dync__inductor_use_opaque(); }
 DYNC__MET DYNC_API void dync__compile_constants(void) { dync__capture_use_constants(); }
 /* a call of dync_compile with .symbolic */
-DYNC_API void dync__compile_numbers(void) { dync__aot_use_numbers(); }
+DYNC_API void dync__compile_numbers(void)
+{
+    dync__capture_use_numbers();
+    dync__aot_use_numbers();
+}
+/* one with .guard_fail or .error_on_recompile; a program that asks why calls missed */
+DYNC__MET DYNC_API void dync__compile_reasons(void) { dync__capture_use_reasons(); }
 DYNC_API void dync__compile_all(void)
 {
     dync__compile_gradients();
@@ -239,6 +247,7 @@ DYNC_API void dync__compile_all(void)
     dync__compile_joins();
     dync__compile_writes();
     dync__compile_constants();
+    dync__compile_reasons();
 }
 #else
 static void dync__compile_all(void) {}

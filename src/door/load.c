@@ -210,6 +210,7 @@ DYNC_API dync_status(dync_tensors_save)(const dync_tensors *named, const char *p
     dync__opaque opaque;
     if (!c) return DYNC_ERR_VALUE;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_tensors_save: the path is NULL");
+    DYNC__WRITES(path);
     if (!dync__opaque_begin("torch.save", 0, NULL, &opaque)) return DYNC_ERR_RUNTIME;
     size_t n = strlen(path);
     bool npz = n >= 4 && strcmp(path + n - 4, ".npz") == 0;

@@ -13,31 +13,34 @@ enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share th
 /* Words that are no names in Python (its keywords and builtins, as torch.fx has it), in C, or in
  * the headers a printed graph meets: by their first letter, whose case is the word's. */
 static const char *const dync__name_words[32] = {
-    [1] = "abs alignas alignof all and any as ascii assert async atomic auto await ",
-    [2] = "bin bool break breakpoint bytearray bytes ",
-    [3] = "callable case catch char chr class classmethod compile complex const constexpr "
-          "continue ",
-    [4] = "decltype def default del delattr delete device dict dir divmod do double ",
-    [5] = "elif else enum enumerate errno eval except exec explicit export extern ",
-    [6] = "False false filter finally float for format friend from frozenset ",
-    [7] = "getattr global globals goto ",
-    [8] = "hasattr hash help hex ",
-    [9] = "I INFINITY id if import in inf inline input int is isinstance issubclass iter ",
-    [12] = "lambda len linux list locals long ",
-    [13] = "main map max memoryview min mutable ",
-    [14] = "NAN NULL None namespace nan new next noexcept nonlocal not nullptr ",
-    [15] = "object oct open operator or ord ",
-    [16] = "pass pow print private property protected public ",
-    [18] = "raise range register repr restrict return reversed round ",
-    [19] = "self set setattr short signed sizeof slice sorted static staticmethod stderr stdin "
-           "stdout str struct sum super switch ",
-    [20] = "True template this throw torch true try tuple type typedef typename ",
-    [21] = "union unix unsigned using ",
-    [22] = "vars virtual void volatile ",
-    [23] = "wchar_t while with ",
-    [24] = "xor ",
-    [25] = "yield ",
-    [26] = "zip "};
+    [1] = DYNC__TEXT("abs alignas alignof all and any as ascii assert async atomic auto await "),
+    [2] = DYNC__TEXT("bin bool break breakpoint bytearray bytes "),
+    [3] =
+        DYNC__TEXT("callable case catch char chr class classmethod compile complex const constexpr "
+                   "continue "),
+    [4] = DYNC__TEXT("decltype def default del delattr delete device dict dir divmod do double "),
+    [5] = DYNC__TEXT("elif else enum enumerate errno eval except exec explicit export extern "),
+    [6] = DYNC__TEXT("False false filter finally float for format friend from frozenset "),
+    [7] = DYNC__TEXT("getattr global globals goto "),
+    [8] = DYNC__TEXT("hasattr hash help hex "),
+    [9] = DYNC__TEXT(
+        "I INFINITY id if import in inf inline input int is isinstance issubclass iter "),
+    [12] = DYNC__TEXT("lambda len linux list locals long "),
+    [13] = DYNC__TEXT("main map max memoryview min mutable "),
+    [14] = DYNC__TEXT("NAN NULL None namespace nan new next noexcept nonlocal not nullptr "),
+    [15] = DYNC__TEXT("object oct open operator or ord "),
+    [16] = DYNC__TEXT("pass pow print private property protected public "),
+    [18] = DYNC__TEXT("raise range register repr restrict return reversed round "),
+    [19] = DYNC__TEXT(
+        "self set setattr short signed sizeof slice sorted static staticmethod stderr stdin "
+        "stdout str struct sum super switch "),
+    [20] = DYNC__TEXT("True template this throw torch true try tuple type typedef typename "),
+    [21] = DYNC__TEXT("union unix unsigned using "),
+    [22] = DYNC__TEXT("vars virtual void volatile "),
+    [23] = DYNC__TEXT("wchar_t while with "),
+    [24] = DYNC__TEXT("xor "),
+    [25] = DYNC__TEXT("yield "),
+    [26] = DYNC__TEXT("zip ")};
 
 /* s: cleaned, so it begins with a letter or _, whose list is empty. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)

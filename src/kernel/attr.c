@@ -19,7 +19,7 @@ static void dync__attr_print_field(dync__str *s, const dync__attr_field *f, cons
         break;
     case DYNC__ATTR_REAL:
         memcpy(&real, at, sizeof real);
-        dync__str_addf(s, "%.17g", real);
+        dync__str_addf(s, "%.17g", dync__float_shown(real));
         break;
     case DYNC__ATTR_FLAG: dync__str_addf(s, "%d", *(const bool *)at); break;
     case DYNC__ATTR_PLACE: dync__str_addf(s, "%d", place[0]); break;

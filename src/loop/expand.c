@@ -57,7 +57,7 @@ static int dync__expand_normal(dync__lb *b, int number, int type)
         second = dync__expand_word(b, number, from, DYNC__DRAW_SECOND);
     if (wide) {
         u = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
-        v = dync__vm_cos(&small, dync__m_mulk(b, second, 6.283185307179586476925));
+        v = dync__vm_cos_near(&small, dync__m_mulk(b, second, 6.283185307179586476925));
     } else {
         int odd = dync__m_addi(b, dync__m_andi(b, first, 0x7ffffffe), 1);
         u = dync__expand_log(b, dync__m_mulk(b, dync__lb_cast(b, odd, DYNC_F32), 0x1p-31));

@@ -300,6 +300,7 @@ DYNC__INLINE dync__scalar dync__eval_f64(double x)
 #define DYNC__X(name) DYNC__FN int dync__vm_##name(dync__lb *, int a);
 DYNC__VECMATH(DYNC__X)
 #undef DYNC__X
+DYNC__FN int dync__vm_cos_near(dync__lb *, int a); /* F64, |a| < 2^20 */
 DYNC__FN int dync__vm_pow(dync__lb *, int a, int b);
 DYNC__FN int dync__vm_atan2(dync__lb *, int a, int b);
 DYNC__FN int dync__vm_fmod(dync__lb *, int a, int b); /* C's fmod, floats */

@@ -286,6 +286,13 @@ DYNC__FN int dync__vm_cos(dync__lb *b, int a)
     return dync__trig_choose(b, &p, dync__m_addi(b, p.q, 1), -1);
 }
 
+/* F64 under 2^20: nothing of larger ones is linked for it. */
+DYNC__FN int dync__vm_cos_near(dync__lb *b, int a)
+{
+    dync__trig_parts p = dync__trig_near64(b, dync__m_abs(b, a));
+    return dync__trig_choose(b, &p, dync__m_addi(b, p.q, 1), -1);
+}
+
 /* sin / cos in even quadrants, -cos / sin in odd ones, both in two words. */
 DYNC__FN int dync__vm_tan(dync__lb *b, int a)
 {

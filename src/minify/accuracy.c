@@ -102,7 +102,8 @@ static bool dync__accuracy_by_f64(const dync__accuracy_view *ref, const dync__ac
     bool image = lay && lay->ndim == 4 && lay->shape[2] == 1 && lay->shape[3] == 1;
     double m = res->dtype == DYNC_BF16 || n < 1000 || image || tol >= 2e-2 ? 3 : 2;
     if (res_error <= m * ref_error + tol / 10) return true;
-    dync__str_addf(why, "RMSE (res-fp64): %.5f, (ref-fp64): %.5f", res_error, ref_error);
+    dync__str_addf(why, "RMSE (res-fp64): %.5f, (ref-fp64): %.5f", dync__float_shown(res_error),
+                   dync__float_shown(ref_error));
     return false;
 }
 
@@ -148,7 +149,8 @@ static bool dync__accuracy_elements(const dync_value *a, const dync_value *b, co
     } else {
         same = how->ignore_non_fp;
     }
-    if (open && !same && !why->n) dync__str_addf(why, "allclose not within tol=%g", how->tolerance);
+    if (open && !same && !why->n)
+        dync__str_addf(why, "allclose not within tol=%g", dync__float_shown(how->tolerance));
     dync__unref(ref.dense);
     dync__unref(res.dense);
     dync__unref(f64.dense);

@@ -208,7 +208,8 @@ DYNC__FN void dync__judge_graph(const dync__judge *j, dync__graph *g, int n,
     dync__format(out->error.class_name, sizeof out->error.class_name, "RuntimeError");
     if (end == DYNC__CHILD_HUNG)
         dync__format(out->error.message, sizeof out->error.message,
-                     "compiled code did not end within %g s", j->timeout_ms / 1000.0);
+                     "compiled code did not end within %g s",
+                     dync__float_shown(j->timeout_ms / 1000.0));
     else if (number)
         dync__format(out->error.message, sizeof out->error.message,
                      "compiled code was killed by signal %d", number);

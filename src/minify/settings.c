@@ -158,7 +158,8 @@ DYNC__FN void dync__repro_print(dync__str *s, bool with_after)
         if (row->kind == DYNC__OPTION_WORD)
             dync__str_add(s, dync__after_names[k]);
         else
-            dync__str_addf(s, "%g", row->kind == DYNC__OPTION_FLOAT ? x : (double)k);
+            dync__str_addf(s, "%g",
+                           dync__float_shown(row->kind == DYNC__OPTION_FLOAT ? x : (double)k));
         dync__str_add(s, "\");\n");
     }
 }

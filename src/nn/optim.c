@@ -40,15 +40,18 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
     if (kind != DYNC_OPTIM_SGD && kind != DYNC_OPTIM_ADAM && kind != DYNC_OPTIM_ADAMW)
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: unknown kind %d", (int)kind);
     if (!(o->lr >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid learning rate: %g", o->lr);
+        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid learning rate: %g",
+                          dync__float_shown(o->lr));
     if (!(o->momentum >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid momentum value: %g", o->momentum);
+        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid momentum value: %g",
+                          dync__float_shown(o->momentum));
     if (!betas)
         return dync__fail(DYNC_ERR_VALUE,
-                          "dync_optim: invalid betas: %g, %g; expected 0 <= beta < 1", o->beta1,
-                          o->beta2);
+                          "dync_optim: invalid betas: %g, %g; expected 0 <= beta < 1",
+                          dync__float_shown(o->beta1), dync__float_shown(o->beta2));
     if (!(o->eps >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid epsilon value: %g", o->eps);
+        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid epsilon value: %g",
+                          dync__float_shown(o->eps));
     if (o->nesterov && !(o->momentum > 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: "
                                           "nesterov momentum "

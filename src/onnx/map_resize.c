@@ -95,8 +95,8 @@ static bool dync__oi_axis_fits(const dync__onnx_call *c, dync__oi_axis_map *m)
     if (dync__any_token(m->in, m->out)) return true;
     m->taps = dync__oi_tap_count(c, m);
     if (m->taps <= 4000 && m->in >= 1 && m->out <= DYNC__OI_WEIGHTS / m->taps) return true;
-    dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g to %lld places", m->scale,
-                  (long long)m->out);
+    dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g to %lld places",
+                  dync__float_shown(m->scale), (long long)m->out);
     return false;
 }
 
@@ -201,7 +201,7 @@ static bool dync__oi_resize_maps(const dync__onnx_call *c, dync_dims in, dync_di
         if (sizes.n) sizes.d[i] = dync__oi_number(sizes.d[i]);
         m[i].scale = sizes.n ? (double)sizes.d[i] / (double)DYNC__MAX(m[i].in, 1) : scales[i];
         if (!(m[i].scale > 0)) {
-            dync__oi_fail(c, DYNC_ERR_FORMAT, "a scale of %g", m[i].scale);
+            dync__oi_fail(c, DYNC_ERR_FORMAT, "a scale of %g", dync__float_shown(m[i].scale));
             return false;
         }
         m[i].out = sizes.n ? sizes.d[i]

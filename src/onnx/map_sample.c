@@ -38,7 +38,7 @@ static dync_tensor *dync__oi_roi_each(const dync__onnx_call *c, dync_tensor *x, 
             if (!o->aligned && size < 1) size = 1;
             double each = ceil(size / (double)o->out.d[k]);
             if (!(each <= 4096)) {
-                dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a region of %g", size);
+                dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a region of %g", dync__float_shown(size));
                 return NULL;
             }
             o->samples.d[k] = each < 1 ? 1 : (int64_t)each;

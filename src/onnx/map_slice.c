@@ -227,7 +227,8 @@ DYNC__FN dync_status dync__oi_range(dync__onnx_call *c)
     if (v[2] == 0) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a step of 0");
     double n = ceil((v[1] - v[0]) / v[2]);
     if (!(n > 0)) n = 0;
-    if (n > 9e15) return dync__oi_fail(c, DYNC_ERR_FORMAT, "a range of %g numbers", n);
+    if (n > 9e15)
+        return dync__oi_fail(c, DYNC_ERR_FORMAT, "a range of %g numbers", dync__float_shown(n));
     if (dync__dtype_info(dtype)->kind != 'f')
         return dync__oi_out(c, 0, dync__oi_arange(w[0], (int64_t)n, w[2], dtype));
     dync_tensor *t = dync_to_dtype(dync_arange(0.0, n, 1.0), (dync_dtype)dtype);

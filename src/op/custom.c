@@ -241,8 +241,7 @@ static int dync__custom_nout(const char *schema)
  * between the two, as a member of torch.ops. "!" in the schema marks an argument that is written,
  * and an operator without outputs is called for what it does: both are never dropped, moved or
  * shared. On failure the caller frees what was set. */
-static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema,
-                                     const char *doc)
+static dync_status dync__custom_fill(dync__custom_row *c, const char *name, const char *schema)
 {
     const char *colons = dync__find(name, "::");
     dync__str fx = {0};
@@ -261,7 +260,6 @@ static dync_status dync__custom_fill(dync__custom_row *c, const char *name, cons
         .infer = dync__i_custom,
         .decompose = dync__d_custom,
         .fx = c->fx,
-        .doc = doc,
         .flags = DYNC__OP_OPAQUE | DYNC__OP_PRIVATE |
                  (strchr(schema, '!') || dync__custom_nout(schema) == 0 ? DYNC__OP_WRITES : 0u)};
     if (c->row.nout >= 0) return DYNC_OK;
@@ -281,7 +279,7 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
     c->impl = impl;
     c->meta = meta;
     c->user = user;
-    dync_status status = dync__custom_fill(c, name, schema, "an operator of the user's");
+    dync_status status = dync__custom_fill(c, name, schema);
     dync__at_shutdown(dync__customs_free);
     dync__lock(&dync__customs.lock);
     if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)

@@ -93,6 +93,17 @@ static dync_status dync__eager_inplace(dync__opcall *call)
     return status;
 }
 
+/* By need: who infers an operator in place puts it there. */
+static dync_status (*DYNC__BY_NEED dync__eager_writes_used)(dync__opcall *) =
+    DYNC__AT_FIRST(dync__eager_inplace);
+DYNC__FN void dync__eager_writes(void) { DYNC__PUT(dync__eager_writes_used, dync__eager_inplace); }
+static dync_status dync__eager_write(dync__opcall *call)
+{
+    dync__info info;
+    if (!dync__eager_writes_used) DYNC__TRY(dync__op_infer(call, &info));
+    return dync__eager_writes_used ? dync__eager_writes_used(call) : DYNC_ERR_INTERNAL;
+}
+
 /* cat of more tensors than a plan takes: groups of them first, then the groups. */
 static dync_status dync__eager_long_cat(dync__opcall *call)
 {
@@ -161,7 +172,7 @@ DYNC__FN dync_status dync__eager(dync__opcall *call)
     case DYNC__COMPOSITE: return dync__eager_many(call);
     case DYNC__EFFECT: return dync__eager_composite(call);
     case DYNC__INPLACE:
-        return call->row->inplace_of >= 0 ? dync__eager_inplace(call) : dync__eager_composite(call);
+        return call->row->inplace_of >= 0 ? dync__eager_write(call) : dync__eager_composite(call);
     case DYNC__POINTWISE:
     case DYNC__REDUCE:
     case DYNC__FACTORY:

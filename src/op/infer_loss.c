@@ -10,7 +10,8 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     if (!(p >= 0 && p <= 1))
         return dync__fail(DYNC_ERR_VALUE,
-                          "dropout probability has to be between 0 and 1, but got %g", p);
+                          "dropout probability has to be between 0 and 1, but got %g",
+                          dync__float_shown(p));
     dync__info_of(out, t, 0);
     if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
     DYNC__TRY(dync__infer_floating(t));

@@ -53,39 +53,41 @@ static bool dync__infer_is_bool(const dync__arg *a)
     return a->kind == DYNC__A_BOOL || (a->kind == DYNC__A_TENSOR && a->as.t->dtype == DYNC_BOOL);
 }
 
-/* Fails with PyTorch's words where the computing dtype is bool, and for sub already where one
- * operand is. */
-static dync_status dync__infer_no_bool(const dync__opcall *call, int dtype)
+/* Fails where the computing dtype is bool. */
+static dync_status dync__infer_no_bool(int dtype)
 {
-    bool subtracts = call->op == DYNC__OP_sub &&
-                     (dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]));
-    if (dtype != DYNC_BOOL && !subtracts) return DYNC_OK;
-    if (subtracts && dtype != DYNC_BOOL)
+    return dtype == DYNC_BOOL ? dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'") : DYNC_OK;
+}
+/* The same with PyTorch's words, for sub already where one operand is bool. Of those rows alone:
+ * who does not call them does not link the words. */
+static dync_status dync__infer_sub_no_bool(const dync__opcall *call, int dtype)
+{
+    bool one = dync__infer_is_bool(&call->args[0]) || dync__infer_is_bool(&call->args[1]);
+    if (!one && dtype != DYNC_BOOL) return DYNC_OK;
+    if (dtype != DYNC_BOOL)
         return dync__fail(
             DYNC_ERR_DTYPE,
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
             "trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead.");
-    if (subtracts)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-            "`logical_xor()` operator instead.");
-    if (call->op == DYNC__OP_neg)
-        return dync__fail(
-            DYNC_ERR_DTYPE,
-            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a "
-            "mask, use the `~` or `logical_not()` operator instead.");
-    return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+    return dync__fail(
+        DYNC_ERR_DTYPE,
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+        "`logical_xor()` operator instead.");
+}
+static dync_status dync__infer_neg_no_bool(int dtype)
+{
+    if (dtype != DYNC_BOOL) return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE,
+                      "Negation, the `-` operator, on a bool tensor is not supported. If you are "
+                      "trying to invert a "
+                      "mask, use the `~` or `logical_not()` operator instead.");
 }
 
 /* Which operators refuse to compute on bools. */
 static bool dync__infer_refuses_bool(int op)
 {
     switch (op) {
-    case DYNC__OP_sub:
-    case DYNC__OP_neg:
     case DYNC__OP_pow:
     case DYNC__OP_remainder:
     case DYNC__OP_fmod:
@@ -111,7 +113,7 @@ DYNC__FN dync_status dync__i_unary(const dync__opcall *call, dync__info *out)
     dync__tensor *t;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     int dtype = dync__op_common_dtype(call);
-    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    if (dync__infer_refuses_bool(call->op)) DYNC__TRY(dync__infer_no_bool(dtype));
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
                                  out);
 }
@@ -148,9 +150,26 @@ DYNC__FN dync_status dync__i_binary(const dync__opcall *call, dync__info *out)
     bool power =
         call->op == DYNC__OP_pow &&
         dync__arg_is_number(&call->args[1]); /* PyTorch has bool to the power True or False */
-    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(call, dtype));
+    if (dync__infer_refuses_bool(call->op) && !power) DYNC__TRY(dync__infer_no_bool(dtype));
     return dync__infer_broadcast(call, call->row->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : dtype,
                                  out);
+}
+
+DYNC__FN dync_status dync__i_sub(const dync__opcall *call, dync__info *out)
+{
+    for (int i = 0; i < 2; i++) DYNC__TRY(dync__infer_value(call, i));
+    int dtype = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_sub_no_bool(call, dtype));
+    return dync__infer_broadcast(call, dtype, out);
+}
+
+DYNC__FN dync_status dync__i_neg(const dync__opcall *call, dync__info *out)
+{
+    dync__tensor *t;
+    DYNC__TRY(dync__infer_tensor(call, 0, &t));
+    int dtype = dync__op_common_dtype(call);
+    DYNC__TRY(dync__infer_neg_no_bool(dtype));
+    return dync__infer_broadcast(call, dtype, out);
 }
 
 DYNC__FN dync_status dync__i_pow(const dync__opcall *call, dync__info *out)
@@ -208,7 +227,7 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
     const dync__arg *low = &call->args[1], *high = &call->args[2];
     bool one_side = (low->kind == DYNC__A_TENSOR) != (high->kind == DYNC__A_TENSOR) &&
                     (low->kind == DYNC__A_NONE || high->kind == DYNC__A_NONE);
-    if (!one_side) DYNC__TRY(dync__infer_no_bool(call, dtype)); /* maximum and minimum take bools */
+    if (!one_side) DYNC__TRY(dync__infer_no_bool(dtype)); /* maximum and minimum take bools */
     DYNC__TRY(dync__infer_numbers(call, DYNC__OP_clamp));
     return dync__infer_broadcast(call, dtype, out);
 }
@@ -264,7 +283,7 @@ DYNC__FN dync_status dync__i_addc(const dync__opcall *call, dync__info *out)
         return dync__fail(DYNC_ERR_DTYPE,
                           "Integer division with addcdiv is not supported: cast to a floating "
                           "dtype first");
-    DYNC__TRY(dync__infer_no_bool(call, dtype));
+    DYNC__TRY(dync__infer_no_bool(dtype));
     return dync__infer_broadcast(call, dtype, out);
 }
 

@@ -51,7 +51,6 @@ typedef struct dync__op_row {
     /* "torch.relu", ".view" (method), "+" (infix) : how torch.fx text prints it */
     const char *fx;
     uint32_t flags;
-    const char *doc; /* one line; becomes the public comment */
 } dync__op_row;
 /* Operators with functions inside have as many outputs as those give: -1 in the column nout. */
 DYNC__INLINE bool dync__row_is_control(const dync__op_row *row) { return row->nout < 0; }

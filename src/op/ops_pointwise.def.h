@@ -54,7 +54,7 @@
       DYNC__OP_FIXED_NUMBERS, -1, "self to the power other")                                                           \
     X(remainder,    POINTWISE, "(Value self, Value other)", 1, i_divide, e_remainder, none, g_remainder, none,         \
       "torch.remainder", DYNC__OP_DIVIDES, -1, "Python's remainder: the sign of other")                                \
-    X(sub,          POINTWISE, "(Value self, Value other)", 1, i_binary, e_sub, none, g_sub, none, "-",                \
+    X(sub,          POINTWISE, "(Value self, Value other)", 1, i_sub, e_sub, none, g_sub, none, "-",                   \
       DYNC__OP_CHEAP | DYNC__OP_ARITH, -1, "self - other; not of bools")                                               \
     X(xlogy, COMPOSITE, "(Tensor self, Tensor other)", 1, i_composite, none, none, g_xlogy, d_xlogy, "torch.xlogy", 0, \
       -1, "self * log(other); 0 where self is 0")

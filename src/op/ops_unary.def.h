@@ -71,7 +71,7 @@
       "torch.nn.functional.logsigmoid", 0, -1, "log(sigmoid(self)), without overflow")                               \
     X(mish,        POINTWISE, "(Tensor self)", 1, i_float_unary, e_mish, none, g_mish, none,                         \
       "torch.nn.functional.mish", 0, -1, "self * tanh(softplus(self))")                                              \
-    X(neg,         POINTWISE, "(Tensor self)", 1, i_unary, e_neg, none, g_neg, none, "-", DYNC__OP_CHEAP, -1,        \
+    X(neg,         POINTWISE, "(Tensor self)", 1, i_neg, e_neg, none, g_neg, none, "-", DYNC__OP_CHEAP, -1,          \
       "-self")                                                                                                       \
     X(reciprocal,  POINTWISE, "(Tensor self)", 1, i_unary, e_reciprocal, none, g_reciprocal, none,                   \
       "torch.reciprocal", DYNC__OP_FLOAT | DYNC__OP_CHEAP, -1, "1 / self")                                           \

@@ -47,7 +47,8 @@ static dync__tensor *dync__public_readable(const dync_tensor *h, dync__tensor **
         return NULL;
     }
     if (dync__device_is(t->device, DYNC__DEV_HOST)) return t;
-    if (owned) return *owned = dync__contiguous_copy(t);
+    const dync__driver *driver = dync__device_driver(t->device);
+    if (owned && driver && driver->read) return *owned = driver->read(t);
     dync__fail(DYNC_ERR_DEVICE, "expected a tensor in main memory: copy it with dync_to_device "
                                 "first");
     return NULL;
@@ -272,7 +273,8 @@ DYNC__RARE static bool dync__public_allclose(const dync__tensor *a, const dync__
     int64_t shape[DYNC_MAX_DIMS];
     int n;
     if (!(rtol >= 0) || !(atol >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g", rtol, atol),
+        return dync__fail(DYNC_ERR_VALUE, "expected rtol and atol >= 0, got %g and %g",
+                          dync__float_shown(rtol), dync__float_shown(atol)),
                false;
     if (a->dtype != b->dtype)
         return dync__fail(DYNC_ERR_DTYPE, "%s did not match %s", dync__dtype_info(a->dtype)->guard,

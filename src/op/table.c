@@ -12,7 +12,7 @@ DYNC__WARM
     DYNC__DATA const dync__op_row dync__columns_##name = {                               \
         DYNC__TEXT(#name), DYNC__TEXT(schema), DYNC__##cls,  nout,                       \
         inplace_of,        dync__##infer,      dync__##expr, dync__##lower,              \
-        dync__##decompose, DYNC__TEXT(fx),     flags,        DYNC__TEXT(doc)};
+        dync__##decompose, DYNC__TEXT(fx),     flags};
 DYNC__OPS(DYNC__X)
 #undef DYNC__X
 
@@ -40,8 +40,7 @@ static const dync__op_row dync__op_missing = {.name = DYNC__TEXT("missing"),
                                               .inplace_of = -1,
                                               .infer = dync__op_missing_infer,
                                               .fx = DYNC__TEXT("missing"),
-                                              .flags = DYNC__OP_PRIVATE | DYNC__OP_NONDIFF,
-                                              .doc = DYNC__TEXT("")};
+                                              .flags = DYNC__OP_PRIVATE | DYNC__OP_NONDIFF};
 
 /* An in-place row enters its functional row too. Usually the entry is there already: one load and a
  * compare. */

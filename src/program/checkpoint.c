@@ -95,6 +95,7 @@ static dync_status dync__checkpoint_write(const dync__checkpoint *c, const char 
     static const char *const keys[2] = {dync__checkpoint_key, "format"}, *const values[2] = {"1",
                                                                                              "pt"};
     dync__str file = {0};
+    DYNC__WRITES(path);
     dync_status status = dync__st_write(&file, c->state.item.n, c->state.item.at, 2, keys, values);
     if (status == DYNC_OK) status = dync__file_write(path, file.at, file.n);
     dync__str_free(&file);

@@ -100,6 +100,7 @@ static dync_status dync__module_save(dync__module *m, const char *path)
     if (!m || !path)
         return dync__fail(DYNC_ERR_VALUE, "dync_module_save: the %s is NULL",
                           m ? "path" : "module");
+    DYNC__WRITES(path);
     dync_status status = dync__state_module(&state, m, "", 0);
     if (status == DYNC_OK) dync__module_json(&json, m);
     if (json.failed) status = DYNC_ERR_MEMORY;

@@ -77,6 +77,7 @@ static dync_status dync__npy_save(dync_tensor *h, const char *path)
     dync__str s = {0};
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
     if (!path) return dync__fail(DYNC_ERR_VALUE, "dync_npy_save: expected a path, got NULL");
+    DYNC__WRITES(path);
     dync_status status = dync__npy_write(t, &s);
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
     dync__str_free(&s);

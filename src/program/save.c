@@ -14,6 +14,7 @@ static dync_status dync__program_save_as(const dync_program *handle, const char 
     dync__str s = {0};
     const dync__program *p = NULL;
     DYNC__TRY(dync__program_to_save(handle, path, who, &p));
+    DYNC__WRITES(path);
     dync_status status = write(p, &s);
     if (status == DYNC_OK && s.failed) status = DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__file_write(path, s.at, s.n);
@@ -52,6 +53,7 @@ DYNC_API dync_status(dync_program_save_c)(const dync_program *handle, const char
     dync__str header_path = {0};
     const dync__program *p = NULL;
     DYNC__TRY(dync__program_to_save(handle, path, "dync_program_save_c", &p));
+    DYNC__WRITES(path);
     dync_status status = dync__program_save_source(p, path, &header_path);
     dync__str_free(&header_path);
     return status;

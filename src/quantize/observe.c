@@ -153,7 +153,7 @@ static void dync__quant_constant_channels(dync__quantizer *z, const dync__node *
         for (int64_t k = 0; c->count > 1 && k < c->n; k++) {
             if (c->varies[k]) continue;
             dync__format(text, sizeof text, "%s[%s%lld] is always %g", name, by ? ":, :, " : ":, ",
-                         (long long)k, (double)c->first[k]);
+                         (long long)k, dync__float_shown((double)c->first[k]));
             dync__quant_constant_note(z, text);
         }
     }
@@ -168,7 +168,7 @@ DYNC__FN void dync__quant_constant_values(dync__quantizer *z)
         char text[160], name[96];
         if (z->known[i] || !r->seen || r->count < 2) continue;
         dync__quant_name(z, n, name, sizeof name);
-        dync__format(text, sizeof text, "%s is always %g", name, r->low);
+        dync__format(text, sizeof text, "%s is always %g", name, dync__float_shown(r->low));
         if (r->low == r->high)
             dync__quant_constant_note(z, text);
         else if (n->kind == DYNC__N_PLACEHOLDER)

@@ -293,7 +293,7 @@ static dync_status dync__quant_check(const dync__program *p, dync_value batches,
         return dync__fail(DYNC_ERR_VALUE,
                           "dync_quantize_program: percentile %g: expected one above 50 and at most "
                           "100, or 0 for the whole range",
-                          o->percentile);
+                          dync__float_shown(o->percentile));
     return DYNC_OK;
 }
 

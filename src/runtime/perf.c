@@ -148,12 +148,12 @@ static void dync__perf_table(const dync__plan *p, const struct dync__perf *f)
     if (peak[0] <= 0) dync__perf_peaks(peak);
     dync__unlock(&lock);
     dync__str_addf(&s, "run %lld, best times%s; peak %.0f GFLOP/s, %.1f GB/s\n", (long long)f->runs,
-                   p->driver->run ? " of launches" : "", peak[0], peak[1]);
+                   p->driver->run ? " of launches" : "", dync__float_shown(peak[0]), peak[1]);
     for (int i = 0; i < p->n_steps; i++) {
         double ns = (double)DYNC__MAX(f->step[i].best, UINT64_C(1)),
                flops = f->step[i].operations / ns, bytes = f->step[i].bytes / ns;
         dync__str_addf(&s, "  %3d %-32s %10.2f us %8.1f GFLOP/s %5.1f %% %8.1f GB/s %5.1f %%\n", i,
-                       f->step[i].name ? f->step[i].name : "", ns / 1000, flops,
+                       f->step[i].name ? f->step[i].name : "", dync__float_shown(ns / 1000), flops,
                        peak[0] > 0 ? 100 * flops / peak[0] : 0.0, bytes,
                        peak[1] > 0 ? 100 * bytes / peak[1] : 0.0);
     }

@@ -288,6 +288,8 @@ DYNC__FN bool dync__plan_same(const dync__plan *, const dync__plan *);
 /* ---- perf.c, tune.c ------------------------------------------------------------------------ */
 /* counts the work of each step */
 DYNC__FN void dync__perf_begin(dync__plan *, const dync__fuse_step *);
+/* NULL where no log is kept: a constant where none can be. */
+#define DYNC__PERF(p) (DYNC__LEFT_OUT(DYNC_NO_STDIO) ? NULL : (p)->perf)
 DYNC__FN void dync__perf_step(const dync__plan *, int step, uint64_t ns);
 /* a run is over: perhaps a table */
 DYNC__FN void dync__perf_run(const dync__plan *);

@@ -61,7 +61,7 @@ DYNC__RARE DYNC__FN dync_status dync__kept_run(dync__plan *p)
         uint64_t start = dync__now_ns();
         if (!p->step[i].kept) continue;
         status = dync__run_step(p, i, &b);
-        if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
+        if (DYNC__PERF(p)) dync__perf_step(p, i, dync__now_ns() - start);
     }
     if (status != DYNC_OK || p->kept_stays == p->kept_bytes) return status;
     size_t bytes = DYNC__MAX(p->kept_stays, 1);
@@ -131,16 +131,16 @@ DYNC__FN dync_status dync__plan_run(const dync__plan *p, struct dync__tensor *co
     if (p->threads) dync__tls.most_threads = p->threads;
     for (int i = 0; i < p->n_steps && status == DYNC_OK; i++) {
         if (p->step[i].kept) continue;
-        uint64_t start = p->perf ? dync__now_ns() : 0;
+        uint64_t start = DYNC__PERF(p) ? dync__now_ns() : 0;
         if (DYNC__SMALLER(false, p->step[i].beside) && dync__run_beside(p, i, &b)) {
             i++;
             continue;
         }
         status = dync__run_step(p, i, &b);
-        if (p->perf) dync__perf_step(p, i, dync__now_ns() - start);
+        if (DYNC__PERF(p)) dync__perf_step(p, i, dync__now_ns() - start);
     }
     dync__tls.most_threads = most_threads;
-    if (p->perf) dync__perf_run(p);
+    if (DYNC__PERF(p)) dync__perf_run(p);
     dync__tls.plan_tensors = outer;
     dync__tls.reserve = outer_reserve;
     if (reserve.block) dync__free_data(reserve.block, p->reserve);

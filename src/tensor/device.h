@@ -42,6 +42,8 @@ typedef struct dync__driver {
     dync_status (*run)(const void *code, void *const *buffers, uint64_t seed, uint64_t offset);
     void (*code_free)(void *code);
     void (*code_dump)(dync__str *, const void *code);
+    /* a copy in main memory, for who reads a tensor (dync__contiguous_copy); NULL: none is made */
+    struct dync__tensor *(*read)(const struct dync__tensor *);
     /* inner runs as a recorded graph from now on (cudagraphs); NULL: there are no such graphs */
     dync_status (*record)(int device, const struct dync__graph *, struct dync__inner *);
     /* with kernel_new: how plans are made of that (runtime/plan_ways.c) */

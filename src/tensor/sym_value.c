@@ -322,7 +322,7 @@ DYNC__FN dync_status dync__sf_check(double operand)
         return dync__fail(DYNC_ERR_VALUE,
                           "%.17g is no number: what dync_dim gives may only be passed on whole; "
                           "dync_size gives the size as a number",
-                          operand);
+                          dync__float_shown(operand));
     }
     return DYNC_OK;
 }

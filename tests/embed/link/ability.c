@@ -2,6 +2,7 @@
  * linked with it. The exit status says which call failed. */
 #include "dync.h"
 #include <stdio.h>
+#include <string.h>
 enum { CALLS = 4 };
 static _Alignas(64) unsigned char memory[4 << 20];
 
@@ -165,6 +166,40 @@ static dync_tensor *f(dync_tensor *x)
 static int call(dync_compiled *c, int i)
 {
     return is_sum(dync_call(c, dync_full(dync_shape(2), i)), i > 1 ? 4 * i : -2 * i);
+}
+#elif ABILITY == 12 /* why calls missed */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x) { return dync_mul(x, 2); }
+static int call(dync_compiled *c, int i)
+{
+    int good = is_sum(dync_call(c, dync_full(dync_shape(i + 2), 3)), 6 * (i + 2));
+    dync_compiled_information told = dync_compiled_info(c);
+    return good && told.by.first == 1 && told.by.sizes == i && told.misses == i + 1;
+}
+#elif ABILITY == 13 /* a float in the text of an error */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x) { return dync_mul(x, 2); }
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    int good = is_sum(dync_call(c, x), 4 * i) && !dync_dropout(x, 1.5, true) &&
+               strstr(dync_error_message(), "1.5") != NULL;
+    dync_clear_error();
+    return good;
+}
+#elif ABILITY == 14 /* a module as a callable */
+#define OPTIONS .fullgraph = true
+static dync_module *net;
+static dync_tensor *f(dync_tensor *x) { return dync_forward_call(net, x); }
+static int call(dync_compiled *c, int i)
+{
+    if (!net) net = dync_nn_relu();
+    dync_compiled *m = dync_compile(net, .fullgraph = true);
+    dync_tensor *x = dync_full(dync_shape(2), i - 1);
+    double want = i > 1 ? 2 * (i - 1) : 0;
+    int good = is_sum(dync_call(c, x), want) && is_sum(dync_call(m, x), want);
+    dync_compiled_free(m);
+    return good;
 }
 #endif
 #if !defined(OPTIONS)
