@@ -83,7 +83,9 @@ DYNC__KERNELS(DYNC__X)
 DYNC__FN dync_status dync__k_attention_pieces(dync__kcall *);
 DYNC__FN dync_status dync__k_attention_grad_pieces(dync__kcall *);
 DYNC__FN dync_status dync__k_rnn_layer_pieces(dync__kcall *);
+#if !defined(DYNC_SMALL)
 DYNC__FN double dync__k_rnn_layer_alone(const dync__kcall *);
 DYNC__FN double dync__k_rnn_layer_grad_alone(const dync__kcall *);
+#endif
 DYNC__FN dync_status dync__k_rnn_layer_grad_pieces(dync__kcall *);
 #endif
