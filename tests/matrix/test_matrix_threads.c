@@ -53,6 +53,7 @@ static void choose(void)
         compiled[i++] =
             dync_compile_opt(dync_fnv(f->call), f->name,
                              (dync_compile_options){.backend = backends[test_random_int(0, 2)],
+                                                    .double_backward = true,
                                                     .recompile_limit = 64});
     }
 }
