@@ -310,6 +310,8 @@ static const char *differs(const program *p, const outcome *a, const outcome *b)
     if (a->forward != b->forward) return b->forward ? b->message : "an error that does not come";
     if (a->forward != DYNC_OK) return NULL;
     if (a->n != b->n) return "number of outputs";
+    /* a view made without grad mode of a value that only a plain call still has */
+    if (a->after && !b->after && strstr(a->message, "created in no_grad mode")) return NULL;
     if (a->after != b->after)
         return b->after ? b->message : "an error of a write that does not come";
     for (int i = 0; i < a->n; i++) {
