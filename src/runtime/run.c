@@ -40,7 +40,7 @@ static dync_status dync__run_step(const dync__plan *p, int i, const dync__bindin
     }
     dync_status status = dync__run_bounds(s, buffers, 0, s->n_bounds - s->looks);
     if (status != DYNC_OK) goto done;
-    char *scratch = b->arena + p->scratch_offset + dync__plan_scratch_at(p, i);
+    char *scratch = s->call ? b->arena + p->scratch_offset + dync__plan_scratch_at(p, i) : NULL;
     status = s->call   ? s->call->row->run(s->call, buffers, scratch)
              : s->code ? dync__code_run(s->code, buffers, dync__tls.rng_seed, b->rng)
                        : p->driver->run(s->device_code, buffers, dync__tls.rng_seed, b->rng);
