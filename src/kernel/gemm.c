@@ -192,7 +192,7 @@ static void dync__gemm_part(void *user, int part, int n_parts)
         g.m = end - begin;
         if (g.done) g.done = dync__gemm_told, g.user = both;
     } else {
-        g.b += begin * g.b_col * dync__gt_b_bytes(g.type);
+        if (g.b) g.b += begin * g.b_col * dync__gt_b_bytes(g.type); /* none where it is packed */
         g.packed_n = g.n;
         g.packed_first = begin;
         if (g.d) g.d += begin * (g.d == s->g->c ? g.c_col : g.bias ? 0 : 1) * bytes;
