@@ -132,6 +132,7 @@ DYNC__PLAIN
 #include "loop/fuse_map.c"
 #include "loop/fuse_traits.c"
 #include "loop/fuse_items.c"
+#include "loop/fuse_apart.c"
 #include "loop/fuse_merge.c"
 #include "loop/fuse_inline.c"
 #include "loop/fuse_order.c"

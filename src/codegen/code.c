@@ -128,6 +128,12 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     return code;
 }
 
+DYNC__FN bool dync__code_few_registers(void)
+{
+    const dync__target *t = dync__target_now();
+    return t && t->n_vectors < 32;
+}
+
 DYNC__FN dync__code *dync__code_new(const dync__kernel *k)
 {
     return dync__code_new_for(k, dync__target_level(), true);

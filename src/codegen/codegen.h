@@ -10,6 +10,8 @@
 typedef struct dync__code dync__code;
 /* NULL + error; the kernel may die afterwards */
 DYNC__FN dync__code *dync__code_new(const dync__kernel *);
+/* Is it machine code with few vectors in registers? */
+DYNC__FN bool dync__code_few_registers(void);
 /* For a kernel of symbolic sizes (those of the table in force) its code for all sizes that the
  * table's guards hold for; it cannot run, but copies of it can (dync__code_lay). NULL: there is
  * none, which is no error; the log says why. */

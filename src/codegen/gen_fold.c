@@ -240,45 +240,79 @@ DYNC__FN void dync__gen_scan_begin(dync__gen *g)
     }
 }
 
-/* sum = sums of x within a group of eight lanes (interp_tile.c); vectors of four take halves, the
- * second (low >= 0: a free register) after what the first left in the frame. */
-static void dync__acc_scan_group(dync__gen *g, dync__vt v, int32_t at, int x, int sum, int t,
-                                 int low, bool whole)
+/* What a part of a scan is computed in: registers for sums and what is shifted, for a value of the
+ * first half, for the carry; those of the first half by level, whose last one is its sums, -1: it
+ * leaves them in the frame. */
+typedef struct dync__acc_scan_regs {
+    int sum, up, low, carry, first[3];
+} dync__acc_scan_regs;
+
+/* The sums of x within a group of eight lanes (interp_tile.c), in the register that it gives;
+ * vectors of four take halves, the second after what the first left. */
+static int dync__acc_scan_group(dync__gen *g, dync__vt v, int32_t at, int x, int half,
+                                const dync__acc_scan_regs *t)
 {
     dync__asm *a = &g->a;
-    for (int by = 1; by <= 4 && (by < 4 || whole); by *= 2, at += 64) {
-        int from = by == 1 ? x : sum;
-        if (!whole) DYNC__A(a, STORE, .v = v, .x = from, .y = dync__gen_at(at + 64));
-        if (low >= 0) DYNC__A(a, LOAD, .v = v, .to = by == 4 ? t : low, .y = dync__gen_at(at + 64));
-        if (by < v.lanes) DYNC__A(a, UP, .v = v, .to = t, .x = from, .z = low, .n = by);
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = sum, .x = from, .y = dync__a_reg(t));
+    bool kept = t->first[0] >= 0, whole = v.lanes >= 8 || half, second = v.lanes < 8 && half;
+    for (int by = 1, l = 0; by <= 4 && (by < 4 || whole); by *= 2, l++, at += 64) {
+        int sum = kept && !whole ? t->first[l + 1] : t->sum, up = t->up,
+            low = !second   ? -1
+                  : kept    ? t->first[l]
+                  : by == 4 ? up
+                            : t->low;
+        if (!whole && !kept) DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(at + 64));
+        if (second && !kept) DYNC__A(a, LOAD, .v = v, .to = low, .y = dync__gen_at(at + 64));
+        if (by < v.lanes)
+            DYNC__A(a, UP, .v = v, .to = up, .x = x, .z = low, .n = by);
+        else
+            up = low;
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = sum, .x = x, .y = dync__a_reg(up));
+        x = sum;
     }
-    if (!whole) DYNC__A(a, STORE, .v = v, .x = sum, .y = dync__gen_at(at + 64));
+    if (!whole && !kept) DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(at + 64));
+    return x;
 }
 
-/* One part: x becomes the sums, in `to`. k: which carry; q: which half of a group, where there
- * are halves. */
-static void dync__acc_scan_part(dync__gen *g, int i, int x, int to, int k, int q, const int *t)
+/* One part: x becomes the sums, in `to`. k: which carry; half: of a group, where there are halves.
+ */
+static void dync__acc_scan_part(dync__gen *g, int i, int x, int to, int k, int half,
+                                const dync__acc_scan_regs *t)
 {
     dync__asm *a = &g->a;
     dync__vt v = dync__acc_scan_vt(g, dync__gen_inst(g, i)->type);
-    int reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t[3];
+    int reg = g->scan[i].reg, carry = reg >= 0 ? reg - k : t->carry;
     int32_t at = g->scan[i].at;
-    bool whole = v.lanes >= 8 || q;
     if (reg < 0) DYNC__A(a, LOAD, .v = v, .to = carry, .y = dync__gen_at(at + 64 * k));
     if (g->vertical) {
         DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(x));
         DYNC__A(a, LOAD, .v = v, .to = to, .y = dync__a_reg(carry));
     } else {
-        dync__acc_scan_group(g, v, at, x, t[0], t[1], v.lanes < 8 && q ? t[2] : -1, whole);
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = to, .x = carry, .y = dync__a_reg(t[0]));
-        if (!whole) return;
+        int sum = dync__acc_scan_group(g, v, at, x, half, t);
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = to, .x = carry, .y = dync__a_reg(sum));
+        if (v.lanes < 8 && !half) return;
         /* all lanes of the carry get the last lane's sum */
-        DYNC__A(a, STORE, .v = v, .x = t[0], .y = dync__gen_at(at + 64));
-        DYNC__A(a, SPREAD, .v = v, .to = t[0], .y = dync__gen_at(at + 64 + 8 * (v.lanes - 1)));
-        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(t[0]));
+        DYNC__A(a, STORE, .v = v, .x = sum, .y = dync__gen_at(at + 64));
+        DYNC__A(a, SPREAD, .v = v, .to = sum, .y = dync__gen_at(at + 64 + 8 * (v.lanes - 1)));
+        DYNC__A(a, OP2, .v = v, .op = DYNC__P_add, .to = carry, .x = carry, .y = dync__a_reg(sum));
     }
     if (reg < 0) DYNC__A(a, STORE, .v = v, .x = carry, .y = dync__gen_at(at + 64 * k));
+}
+
+/* halves: both of a group are done by one instruction; then the first stays in registers where
+ * there are as many. */
+static dync__acc_scan_regs dync__acc_scan_take(dync__gen *g, int i, dync__vt v, bool halves)
+{
+    dync__acc_scan_regs t = {.first = {-1, -1, -1}};
+    bool carry = g->scan[i].reg < 0, across = !g->vertical;
+    int free_regs = __builtin_popcount(g->free_regs & ~g->locked);
+    if (carry) t.carry = dync__gen_temp(g);
+    if (across) t.sum = dync__gen_temp(g), t.up = dync__gen_temp(g);
+    halves = halves && across && v.lanes < 8;
+    if (halves && free_regs >= 6 + carry)
+        for (int l = 0; l < 3; l++) t.first[l] = dync__gen_temp(g);
+    else if (across && v.lanes < 8)
+        t.low = dync__gen_temp(g);
+    return t;
 }
 
 /* A vector of F32 is two parts of F64, or one where the phase computes in F64 too: then the lanes
@@ -288,25 +322,25 @@ DYNC__FN void dync__gen_scan(dync__gen *g, int i)
     dync__asm *a = &g->a;
     dync__vt d = dync__acc_scan_vt(g, DYNC_F64), f = dync__vt_of(DYNC_F32, d.lanes),
              all = dync__gen_vt(g, DYNC_F32);
-    int x = dync__gen_src(g, dync__gen_inst(g, i)->arg[0]), r = dync__gen_def(g, i), t[4] = {0};
-    for (int n = 0; n < 4; n++)
-        if (n == 3 ? g->scan[i].reg < 0 : !g->vertical && (n < 2 || d.lanes < 8))
-            t[n] = dync__gen_temp(g);
-    if (dync__gen_inst(g, i)->type != DYNC_F32) {
-        dync__acc_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, t);
+    int x = dync__gen_src(g, dync__gen_inst(g, i)->arg[0]), r = dync__gen_def(g, i);
+    bool narrow = dync__gen_inst(g, i)->type == DYNC_F32, halves = narrow && g->V > d.lanes;
+    dync__acc_scan_regs t = dync__acc_scan_take(g, i, d, halves);
+    if (!narrow) {
+        dync__acc_scan_part(g, i, x, r, g->vertical ? g->u : 0, g->u % 2, &t);
         return;
     }
     int part = dync__gen_temp(g);
-    if (g->V <= d.lanes) {
+    if (!halves) {
         DYNC__A(a, CONVERT, .v = d, .to = part, .y = dync__a_reg(x), .n = DYNC_F32);
-        dync__acc_scan_part(g, i, part, part, g->vertical ? g->u : 0, g->u % 2, t);
+        dync__acc_scan_part(g, i, part, part, g->vertical ? g->u : 0, g->u % 2, &t);
         DYNC__A(a, CONVERT, .v = f, .to = r, .y = dync__a_reg(part), .n = DYNC_F64);
         return;
     }
     for (int h = 0; h < 2; h++) {
+        int in = !h && t.first[0] >= 0 ? t.first[0] : part;
         if (h) DYNC__A(a, HALF, .v = all, .to = part, .x = x);
-        DYNC__A(a, CONVERT, .v = d, .to = part, .y = dync__a_reg(h ? part : x), .n = DYNC_F32);
-        dync__acc_scan_part(g, i, part, part, g->vertical ? 2 * g->u + h : 0, h, t);
+        DYNC__A(a, CONVERT, .v = d, .to = in, .y = dync__a_reg(h ? part : x), .n = DYNC_F32);
+        dync__acc_scan_part(g, i, in, part, g->vertical ? 2 * g->u + h : 0, h, &t);
         DYNC__A(a, CONVERT, .v = f, .to = h ? part : r, .y = dync__a_reg(part), .n = DYNC_F64);
     }
     DYNC__A(a, JOIN, .v = all, .to = r, .x = r, .y = dync__a_reg(part), .n = 1,

@@ -103,8 +103,7 @@ DYNC__FN int dync__gen_unroll(dync__gen *g, int list, int most)
 {
     dync__gen_begin_list(g, list);
     int each = dync__gen_pressure(g, list), u = most;
-    while (u > 1 && u * each + (g->b->has_scan && g->a.t->n_vectors < 32 ? 7 : 2) > g->n_regs)
-        u /= 2;
+    while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
     return u;
 }
 

@@ -387,6 +387,7 @@ DYNC__FN dync_status dync__fuse(dync__arena *arena, dync__fuse_step *steps, int 
     g->options = options;
     g->job.max_insts = options->max_insts > 0 ? options->max_insts : DYNC__FUSE_INSTS;
     g->job.bounded = options->max_insts <= 0;
+    g->job.few_registers = options->few_registers;
     g->job.needed = dync__fuse_needed;
     g->job.user = g;
     status = DYNC_OK;

@@ -94,6 +94,7 @@ typedef struct dync__fuse_job {
     dync__arena *arena;
     int max_insts, max_straight; /* of any kernel, of one without reductions */
     bool bounded;                /* for machine code of this machine: DYNC__FUSE_ADDRESSED */
+    bool few_registers;          /* of dync__fuse_options */
     bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
     void *user;
     bool no_memory;
@@ -123,6 +124,10 @@ DYNC__FN bool dync__fuse_place_all(dync__fuse_job *, const dync__nest *);
 /* Would a generator that computes what item `store` stores again, in a later phase, read what was
  * overwritten meanwhile? */
 DYNC__FN bool dync__fuse_recompute_safe(dync__fuse_job *, int store);
+
+/* ---- fuse_apart.c ---------------------------------------------------------------------------- */
+/* Would the code of the two at hand be slower as one? */
+DYNC__FN bool dync__fuse_slower(const dync__fuse_job *);
 
 /* ---- fuse_merge.c, fuse_inline.c ------------------------------------------------------------- */
 /* The live items as a kernel, in job->arena; NULL: refused, or job->no_memory. */

@@ -90,52 +90,13 @@ static bool dync__fuse_too_many(const dync__fuse_job *job, const dync__nest *nes
     return true;
 }
 
-/* Is value v of k an index that only random numbers are drawn by? Draws keep it to themselves. */
-static bool dync__fuse_draws_by(const dync__kernel *k, int v)
-{
-    bool only = k->inst.at[v].prim == DYNC__P_index;
-    for (int i = v + 1; only && i < k->inst.n; i++)
-        for (int a = 0; a < 3; a++)
-            only &= k->inst.at[i].arg[a] != v || k->inst.at[i].prim == DYNC__P_random;
-    return only;
-}
-
-/* What arithmetic of 32 bits or less costs in k's phases. *wide: what is read or folded has 64, as
- * variances, places of extremes and indices have: all vectors then hold half as many elements. (Not
- * so for parts of a function that few elements ask for, as those of a sine.) */
-static int dync__fuse_narrow(const dync__kernel *k, bool *wide)
-{
-    int cost = 0;
-    *wide = false;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        bool place = in->prim == DYNC__P_reduce && in->imm.i >= DYNC__R_ARGMAX;
-        if (!(in->section & 1) || in->prim == DYNC__P_const_ || !dync__inst_has_value(in)) continue;
-        bool source = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_reduce;
-        if (place || (source && dync__dtype_info(in->type)->bytes > 4))
-            *wide |= !dync__fuse_draws_by(k, i);
-        else if (!source)
-            cost += dync__cost_inst(in);
-    }
-    return cost;
-}
-
-/* Would one of two kernels that computes much have vectors of half as many elements? */
-static bool dync__fuse_halves(const dync__fuse_job *job)
-{
-    bool a_wide, b_wide;
-    if (!job->bounded || !job->from[1]) return false;
-    int a = dync__fuse_narrow(job->from[0], &a_wide), b = dync__fuse_narrow(job->from[1], &b_wide);
-    return a_wide != b_wide && (a_wide ? b : a) > DYNC__FUSE_FAIR;
-}
-
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
 static bool dync__fuse_limits(dync__fuse_job *job, const dync__nest *nest, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
     int n = 0;
     if (live > job->max_insts || dync__fuse_too_long(job, live) || dync__fuse_too_many(job, nest) ||
-        dync__fuse_halves(job))
+        dync__fuse_slower(job))
         return false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];

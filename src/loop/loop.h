@@ -342,6 +342,7 @@ typedef struct dync__fuse_step {
 } dync__fuse_step;
 typedef struct dync__fuse_options {
     bool off;
+    bool few_registers; /* what waits for a running sum, or it waits for, stays apart where dear */
     int max_insts;
     bool (*keep)(void *user, int32_t buf_id);
     /* steps stay on their side of such a one; NULL: there is none */

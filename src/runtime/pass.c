@@ -90,6 +90,7 @@ DYNC__FN dync_status dync__steps_fuse(dync__steps *s)
         .keep = dync__steps_keeps, .fence = dync__steps_fence, .user = s->pb};
     DYNC__TRY(dync__steps_tables(s));
     /* code that others compile, or many threads of a device run, has no use for shorter loops */
+    fuse.few_registers = here && dync__code_few_registers();
     if (s->opt->keeps) fuse.once = dync__kept_slots(s->pb, s->at, s->n);
     if (!here || s->opt->rolled) fuse.max_insts = DYNC__FUSE_INSTS;
     return dync__fuse(s->pb->arena, s->at, &s->n, &fuse);

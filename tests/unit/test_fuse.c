@@ -59,7 +59,7 @@ static void fail_everywhere(const char *path, const char *text)
     for (int64_t nth = 1;; nth++) {
         dync_clear_error();
         if (!EXPECT(opt_read(&p, text))) return;
-        dync__fuse_options options = {false, 0, opt_keep, NULL, NULL, &p};
+        dync__fuse_options options = {.keep = opt_keep, .user = &p};
         memcpy(&before, &p, sizeof p);
         dync__mem_fail_at(nth);
         dync_status status = dync__fuse(&p.arena, p.step, &p.n_steps, &options);
@@ -102,17 +102,13 @@ static int fused_steps(dync__fuse_options options, bool keep_all)
 
 TEST(options)
 {
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, opt_keep, NULL, NULL, NULL}, false),
-                  11);
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, opt_keep, NULL, NULL, NULL}, true),
-                  12);
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){.keep = opt_keep}, false), 11);
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){.keep = opt_keep}, true), 12);
     /* nobody to ask: all are kept */
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 0, NULL, NULL, NULL, NULL}, false), 12);
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){true, 0, opt_keep, NULL, NULL, NULL}, false),
-                  22);
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){0}, false), 12);
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){.off = true, .keep = opt_keep}, false), 22);
     /* five instructions are too many */
-    EXPECT_EQ_INT(fused_steps((dync__fuse_options){false, 4, opt_keep, NULL, NULL, NULL}, true),
-                  22);
+    EXPECT_EQ_INT(fused_steps((dync__fuse_options){.max_insts = 4, .keep = opt_keep}, true), 22);
 }
 
 /* Six kernels of 40 instructions, each of what the one before gives: how many are left. */
@@ -136,7 +132,7 @@ static int long_ones(int max_insts)
         step[i] = (dync__fuse_step){k, 0, 0, NULL, NULL, NULL};
     }
     p.keep[p.n_keep++] = N;
-    dync__fuse_options options = {false, max_insts, opt_keep, NULL, NULL, &p};
+    dync__fuse_options options = {.max_insts = max_insts, .keep = opt_keep, .user = &p};
     EXPECT_OK(dync__fuse(&arena, step, &n, &options));
     for (int i = 0; i < n; i++) EXPECT_OK(dync__kernel_check(step[i].k));
     dync__arena_free(&arena);
@@ -172,7 +168,7 @@ TEST(long_programs)
         step[i] = (dync__fuse_step){k, 0, 0, NULL, NULL, NULL};
     }
     p.keep[p.n_keep++] = N;
-    dync__fuse_options options = {false, 0, opt_keep, NULL, NULL, &p};
+    dync__fuse_options options = {.keep = opt_keep, .user = &p};
     EXPECT_OK(dync__fuse(&arena, step, &n, &options));
     EXPECT(n <= 4);
     for (int i = 0; i < n; i++) {
@@ -214,7 +210,7 @@ TEST(nothing_to_do)
 {
     dync__arena arena = {0};
     int n = 0;
-    dync__fuse_options options = {false, 0, NULL, NULL, NULL, NULL};
+    dync__fuse_options options = {0};
     EXPECT_OK(dync__fuse(&arena, NULL, &n, &options));
     EXPECT_EQ_INT(n, 0);
 }

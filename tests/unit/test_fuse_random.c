@@ -499,7 +499,10 @@ static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, 
     int n_fused = n;
     dync__arena arena = {0};
     int most = p->n_bufs % 3 ? 0 : 16; /* some stay apart that could be one */
-    dync__fuse_options options = {false, most, rnd_keep, NULL, NULL, (void *)(uintptr_t)p};
+    dync__fuse_options options = {.few_registers = p->n_bufs % 2,
+                                  .max_insts = most,
+                                  .keep = rnd_keep,
+                                  .user = (void *)(uintptr_t)p};
     const char *result = NULL;
     for (int i = 0; i < p->n_bufs; i++) {
         if (rnd_bytes(&p->buf[i]) > sizeof memory[0][0]) return NULL;
@@ -605,7 +608,7 @@ static void rnd_text(dync__str *out, uint64_t seed, bool checked)
     static rnd_program p;
     static opt_program text;
     dync__arena arena = {0};
-    dync__fuse_options options = {false, 0, rnd_keep, NULL, NULL, &p};
+    dync__fuse_options options = {.keep = rnd_keep, .user = &p};
     rnd_make(&p, seed, false);
     memcpy(text.step, p.step, sizeof *p.step * (size_t)p.n_steps);
     text.n_steps = p.n_steps;

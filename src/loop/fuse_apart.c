@@ -1,0 +1,100 @@
+/* loop/fuse_apart.c: kernels that may be one, and whose code would be slower so. After
+ * fuse_items.c, before fuse_merge.c. */
+#include "../dync.in.h"
+#include "fuse.h"
+DYNC__COLD
+
+/* Is value v of k an index that only random numbers are drawn by? Draws keep it to themselves. */
+static bool dync__fuse_draws_by(const dync__kernel *k, int v)
+{
+    bool only = k->inst.at[v].prim == DYNC__P_index;
+    for (int i = v + 1; only && i < k->inst.n; i++)
+        for (int a = 0; a < 3; a++)
+            only &= k->inst.at[i].arg[a] != v || k->inst.at[i].prim == DYNC__P_random;
+    return only;
+}
+
+/* What arithmetic of 32 bits or less costs in k's phases. *wide: what is read or folded has 64, as
+ * variances, places of extremes and indices have: all vectors then hold half as many elements. (Not
+ * so for parts of a function that few elements ask for, as those of a sine.) */
+static int dync__fuse_narrow(const dync__kernel *k, bool *wide)
+{
+    int cost = 0;
+    *wide = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool place = in->prim == DYNC__P_reduce && in->imm.i >= DYNC__R_ARGMAX;
+        if (!(in->section & 1) || in->prim == DYNC__P_const_ || !dync__inst_has_value(in)) continue;
+        bool source = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_reduce;
+        if (place || (source && dync__dtype_info(in->type)->bytes > 4))
+            *wide |= !dync__fuse_draws_by(k, i);
+        else if (!source)
+            cost += dync__cost_inst(in);
+    }
+    return cost;
+}
+
+/* Would one of two kernels that computes much have vectors of half as many elements? */
+static bool dync__fuse_halves(const dync__fuse_job *job)
+{
+    bool a_wide, b_wide;
+    if (!job->bounded || !job->from[1]) return false;
+    int a = dync__fuse_narrow(job->from[0], &a_wide), b = dync__fuse_narrow(job->from[1], &b_wide);
+    return a_wide != b_wide && (a_wide ? b : a) > DYNC__FUSE_FAIR;
+}
+
+/* Does k write the buffer with this id? */
+static bool dync__fuse_writes(const dync__kernel *k, int32_t id)
+{
+    bool writes = false;
+    for (int b = 0; b < k->buf.n; b++)
+        writes |= k->buf.at[b].id == id && (k->buf.at[b].mode & DYNC__BUF_OUT);
+    return writes;
+}
+
+static bool dync__fuse_does(const dync__kernel *k, int prim)
+{
+    bool has = false;
+    for (int i = 0; i < k->inst.n; i++) has |= k->inst.at[i].prim == prim;
+    return has;
+}
+
+/* What arithmetic costs in k that waits for what `from` writes; *sums: among it a running sum. */
+static int dync__fuse_behind(const dync__kernel *k, const dync__kernel *from, bool *sums)
+{
+    uint64_t waits[DYNC__FUSE_INSTS / 64 + 1] = {0};
+    int cost = 0;
+    *sums = false;
+    for (int i = 0; i < k->inst.n && i <= DYNC__FUSE_INSTS; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        bool behind = in->buf >= 0 && dync__fuse_writes(from, k->buf.at[in->buf].id);
+        for (int a = 0; a < 3 && !behind; a++)
+            behind = in->arg[a] >= 0 && (waits[in->arg[a] / 64] >> in->arg[a] % 64 & 1);
+        if (!behind) continue;
+        waits[i / 64] |= (uint64_t)1 << i % 64;
+        *sums |= in->prim == DYNC__P_scan;
+        if (in->buf < 0) cost += dync__cost_inst(in);
+    }
+    return cost;
+}
+
+/* Is one of them dear arithmetic that the other's running sums wait for, or that waits for them?
+ * With few registers few vectors are under way at once, and one chain behind the other is slower
+ * than by way of memory. What stands in a phase behind a fold is there once for all. */
+static bool dync__fuse_waits(const dync__fuse_job *job)
+{
+    const dync__kernel *a = job->from[0], *b = job->from[1];
+    bool sums;
+    if (!job->few_registers || !job->bounded || !b) return false;
+    bool scans = dync__fuse_does(b, DYNC__P_scan);
+    if (!scans && !dync__fuse_does(a, DYNC__P_scan)) return false;
+    int behind = dync__fuse_behind(b, a, &sums);
+    if (!scans) return behind > DYNC__FUSE_FAIR;
+    return sums && !dync__fuse_does(a, DYNC__P_reduce) &&
+           dync__fuse_narrow(a, &sums) > DYNC__FUSE_FAIR;
+}
+
+DYNC__FN bool dync__fuse_slower(const dync__fuse_job *job)
+{
+    return dync__fuse_halves(job) || dync__fuse_waits(job);
+}
