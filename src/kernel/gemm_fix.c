@@ -83,26 +83,53 @@ DYNC__OFTEN DYNC__FN dync__gemm_fixed *dync__gemm_fix(const dync__gemm *g, bool 
     return kept;
 }
 
-/* One tile of n products behind each other (n > 1: of MANY). */
-static void dync__gemm_fixed_tile(const dync__gemm_fixed *f, int tile, const dync__gt_args *at,
-                                  const dync__gemm_many *many, int64_t n)
+/* Where the operands of a product are. */
+typedef struct dync__gemm_fixed_at {
+    const char *a, *b, *d;
+    char *c;
+    const char *const *more; /* as many as the tiles have */
+} dync__gemm_fixed_at;
+
+/* Its tiles; many: of n products behind each other (n > 1: of MANY), NULL: of one. */
+static void dync__gemm_fixed_tiles(const dync__gemm_fixed *f, const dync__gemm_fixed_at *at,
+                                   const dync__gemm_many *many, int64_t n)
 {
-    dync__gt_args x = f->tile[tile].x;
-    x.a = (const char *)at->a + ((const char *)x.a - dync__gemm_origin);
-    x.b = (const char *)at->b + ((const char *)x.b - dync__gemm_origin);
-    x.c = (char *)at->c + ((char *)x.c - dync__gemm_origin);
-    if (x.d) x.d = (const char *)at->d + ((const char *)x.d - dync__gemm_origin);
-    for (int i = 0; i < DYNC__AFTER_MORE && x.more[i]; i++) {
-        x.more[i] = (const char *)at->more[i] + ((const char *)x.more[i] - dync__gemm_origin);
-        x.more_next[i] = many->more[i];
+    for (int k = 0; k < f->n; k++) {
+        dync__gt_args x = f->tile[k].x;
+        x.a = at->a + ((const char *)x.a - dync__gemm_origin);
+        x.b = at->b + ((const char *)x.b - dync__gemm_origin);
+        x.c = at->c + ((char *)x.c - dync__gemm_origin);
+        if (x.d) x.d = at->d + ((const char *)x.d - dync__gemm_origin);
+        for (int i = 0; i < DYNC__AFTER_MORE && x.more[i]; i++) {
+            x.more[i] = at->more[i] + ((const char *)x.more[i] - dync__gemm_origin);
+            x.more_next[i] = many ? many->more[i] : 0;
+        }
+        if (f->many) {
+            x.blocks = n;
+            x.a_next = many ? many->a : 0;
+            x.b_next = many ? many->b : 0;
+            x.c_next = many ? many->c : 0;
+        }
+        f->tile[k].fn(&x);
     }
-    if (f->many) {
-        x.blocks = n;
-        x.a_next = many->a;
-        x.b_next = many->b;
-        x.c_next = many->c;
+}
+
+/* The product with its a and b in their places, b packed at `stack` where that is to be. */
+static void dync__gemm_fixed_do(const dync__gemm_fixed *f, dync__gemm_fixed_at at, char *stack,
+                                const dync__gemm_many *many, int64_t n)
+{
+    if (f->swaps) {
+        const char *a = at.a;
+        at.a = at.b;
+        at.b = a;
     }
-    f->tile[tile].fn(&x);
+    if (f->packs) {
+        int64_t bytes = dync__gt_bytes(f->type);
+        dync__gemm_pack_rows(f->type, stack, f->lines * bytes, at.b, f->lines, f->line * bytes,
+                             f->packs, bytes);
+        at.b = stack;
+    }
+    dync__gemm_fixed_tiles(f, &at, many, n);
 }
 
 /* So many at once that what one tile reads is there yet for the next one. */
@@ -117,26 +144,20 @@ DYNC__FN bool dync__gemm_fixed_run(const dync__gemm_fixed *f, const char *a, con
                                    const char *d, const char *const *more,
                                    const dync__gemm_many *many)
 {
-    static const dync__gemm_many one = {.n = 1};
     _Alignas(64) char stack[DYNC__GEMM_STACK];
-    dync__gt_args at = {.a = a, .b = b, .c = c, .d = d};
     if (f->epoch != dync__gt_epoch()) return false;
-    if (!many) many = &one;
-    for (int i = 0; i < DYNC__AFTER_MORE; i++) at.more[i] = more ? more[i] : NULL;
+    if (!many) {
+        dync__gemm_fixed_do(f, (dync__gemm_fixed_at){a, b, d, c, more}, stack, NULL, 1);
+        return true;
+    }
     for (int64_t i = 0, n, some = dync__gemm_fixed_at_once(f, many); i < many->n; i += n) {
+        const char *here[DYNC__AFTER_MORE];
         n = DYNC__MIN(some, many->n - i);
-        at.a = f->swaps ? b + i * many->b : a + i * many->a;
-        at.b = f->swaps ? a + i * many->a : b + i * many->b;
-        at.c = c + i * many->c;
-        for (int j = 0; j < DYNC__AFTER_MORE && at.more[j]; j++)
-            at.more[j] = more[j] + i * many->more[j];
-        if (f->packs) {
-            int64_t bytes = dync__gt_bytes(f->type);
-            dync__gemm_pack_rows(f->type, stack, f->lines * bytes, at.b, f->lines, f->line * bytes,
-                                 f->packs, bytes);
-            at.b = stack;
-        }
-        for (int j = 0; j < f->n; j++) dync__gemm_fixed_tile(f, j, &at, many, n);
+        for (int j = 0; j < DYNC__AFTER_MORE; j++)
+            here[j] = more && more[j] ? more[j] + i * many->more[j] : NULL;
+        dync__gemm_fixed_do(
+            f, (dync__gemm_fixed_at){a + i * many->a, b + i * many->b, d, c + i * many->c, here},
+            stack, many, n);
     }
     return true;
 }
