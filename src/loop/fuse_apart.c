@@ -84,14 +84,14 @@ static int dync__fuse_behind(const dync__kernel *k, const dync__kernel *from, bo
 static bool dync__fuse_waits(const dync__fuse_job *job)
 {
     const dync__kernel *a = job->from[0], *b = job->from[1];
-    bool sums;
+    bool sums, wide;
     if (!job->few_registers || !job->bounded || !b) return false;
     bool scans = dync__fuse_does(b, DYNC__P_scan);
     if (!scans && !dync__fuse_does(a, DYNC__P_scan)) return false;
     int behind = dync__fuse_behind(b, a, &sums);
     if (!scans) return behind > DYNC__FUSE_FAIR;
     return sums && !dync__fuse_does(a, DYNC__P_reduce) &&
-           dync__fuse_narrow(a, &sums) > DYNC__FUSE_FAIR;
+           dync__fuse_narrow(a, &wide) > DYNC__FUSE_FAIR;
 }
 
 DYNC__FN bool dync__fuse_slower(const dync__fuse_job *job)

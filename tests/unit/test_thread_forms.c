@@ -1,0 +1,111 @@
+/* What threads and registers decide by itself (columns of kept panels, running sums beside dear
+ * arithmetic, batches of tiny products, the first of a long row), in one expression: drawn chains
+ * in which a form meets itself, the others and every user, weights shared. At every level: the bits
+ * of one thread by two to four, in every run, and what plain calls give. `--seed N` starts
+ * elsewhere, SOAK=N goes on longer. */
+#include "dync.in.h"
+#include "base/system.h"
+#include "codegen/jit.h"
+#define TEST_AFTER_EACH                                                                   \
+    (dync__pool_force(DYNC__POOL_TRIED), dync__pool_set_threads(0), dync__cpu_pretend(0), \
+     dync_shutdown(), dync_clear_error())
+#include "test.h"
+
+enum { STEPS = 8, KINDS = 7 };
+typedef struct chain {
+    int n, kind[STEPS], from[STEPS], with[STEPS], dim[STEPS];
+    dync_tensor *weight[2];
+} chain;
+
+static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
+{
+    int64_t rows = dync_size(x, 0), columns = dync_size(x, 1);
+    dync_tensor *t;
+    switch (c->kind[i]) {
+    case 0: return dync_tanh(dync_linear(x, c->weight[c->dim[i]], NULL));
+    case 1: return dync_mul(dync_cumsum(dync_tanh(x), c->dim[i]), 0.02);
+    case 2: return dync_sub(dync_exp(dync_mul(dync_cumsum(y, c->dim[i]), 0.001)), 1.0);
+    case 3:
+        t = dync_reshape(x, dync_shape(rows * columns / 16, 4, 4));
+        return dync_reshape(dync_mul(dync_tanh(dync_matmul(t, t)), 0.5), dync_shape(rows, columns));
+    case 4:
+        t = dync_reshape(x, dync_shape(-1));
+        t = dync_as_tensor(dync_at(dync_topk(t, columns, 0, true, true), 0));
+        return dync_mul(dync_add(y, t), 0.5);
+    case 5: return dync_mul(dync_sigmoid(x), y);
+    default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
+    }
+}
+
+static dync_value run(const dync_value *v, int n, void *user)
+{
+    const chain *c = user;
+    dync_tensor *value[STEPS + 1] = {v[0].as.t};
+    (void)n;
+    for (int i = 0; i < c->n; i++) value[i + 1] = step(c, i, value[c->from[i]], value[c->with[i]]);
+    return DYNC_V(dync_add(value[c->n], dync_sin(value[c->n - 1])));
+}
+
+static chain drawn(int64_t columns)
+{
+    chain c = {.n = test_random_int(2, STEPS)};
+    for (int i = 0; i < c.n; i++) {
+        c.kind[i] = test_random_int(0, KINDS - 1);
+        c.from[i] = test_random() % 3 ? i : test_random_int(0, i);
+        c.with[i] = test_random_int(0, i);
+        c.dim[i] = test_random_int(0, 1);
+    }
+    for (int i = 0; i < 2; i++)
+        c.weight[i] = dync_mul(dync_randn(dync_shape(columns, columns)), 0.05);
+    return c;
+}
+
+static bool holds(const chain *c, dync_tensor *x)
+{
+    bool good = true;
+    dync_tensor *first = NULL,
+                *plain = dync_as_tensor(run((dync_value[]){DYNC_V(x)}, 1, (void *)(uintptr_t)c));
+    for (int threads = 1; threads <= 4 && good; threads++) {
+        dync__pool_set_threads(threads);
+        dync__pool_force(threads > 1 ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
+        dync_compiled *f =
+            dync_compile(run, .args = "x", .user = (void *)(uintptr_t)c,
+                         .dynamic = threads % 2 ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON);
+        for (int again = 0; again < 3 && good; again++) { /* weights are kept from the second on */
+            dync_value arg = DYNC_V(x);
+            dync_tensor *got = dync_as_tensor(dync_call_values(f, 1, &arg));
+            if (!first) first = got;
+            good = got && dync_equal(got, first);
+        }
+        dync_compiled_free(f);
+    }
+    return good && dync_error() == DYNC_OK && dync_allclose(first, plain, 1e-3, 1e-4);
+}
+
+TEST(chains_at_every_level)
+{
+    static const unsigned levels[] = {
+        0,
+        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C,
+        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C | DYNC__CPU_AVX512,
+    };
+    unsigned has = dync__cpu_features();
+    for (int l = 0; l < DYNC__COUNT_OF(levels); l++) {
+        if ((has & levels[l]) != levels[l]) continue;
+        dync_shutdown();
+        dync__cpu_pretend(levels[l] | DYNC__CPU_KNOWN);
+        for (int k = 0; k < test_count(12); k++) DYNC_SCOPE {
+            int64_t rows = test_random_int(15, 90), columns = 16 * test_random_int(4, 32);
+            chain c = drawn(columns);
+            if (EXPECT(holds(&c, dync_randn(dync_shape(rows, columns))))) continue;
+            printf("    level %d, chain %d of seed %llu, %d x %d: %s\n   ", l, k,
+                   (unsigned long long)test__state.seed, (int)rows, (int)columns,
+                   dync_error_message());
+            for (int i = 0; i < c.n; i++)
+                printf(" %d(%d, %d; %d)", c.kind[i], c.from[i], c.with[i], c.dim[i]);
+            printf("\n");
+            dync_clear_error();
+        }
+    }
+}
+TEST_MAIN
