@@ -387,9 +387,12 @@ DYNC__FN dync_status dync__g_where(dync__grad *g)
     return dync__ga_needed(g, 2) ? dync__ga_set(g, 2, dync_where(condition, 0, gy)) : DYNC_OK;
 }
 
-/* copy, fill: all comes from the second argument. */
+/* copy, fill: all comes from the second argument; what is summed is widened before. */
 DYNC__FN dync_status dync__g_copy(dync__grad *g)
 {
-    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_zeros_like(dync__grads_gy(g))));
-    return dync__ga_set(g, 1, dync__grads_gy(g));
+    dync_tensor *gy = dync__grads_gy(g);
+    int i = dync__grad_index(g, 1);
+    if (dync__ga_needed(g, 0)) DYNC__TRY(dync__ga_set(g, 0, dync_zeros_like(gy)));
+    bool wide = dync__ga_needed(g, 1) && dync__dtype_info(dync__grad_dtype(g, i))->bytes > 2;
+    return dync__ga_set(g, 1, wide ? dync__g_wide(gy) : gy);
 }

@@ -179,6 +179,10 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
         dtype = dync__op_common_dtype(call);
         DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
         return dync__infer_bound(&a[2], dtype, false);
+    case DYNC__OP_hardtanh:
+        if (dync__arg_number(&a[1]) > dync__arg_number(&a[2]))
+            return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
+        return DYNC_OK;
     case DYNC__OP_where:
         for (int i = 1; i < 3 && !half; i++) DYNC__TRY(dync__infer_number_fits(&a[i], dtype));
         return DYNC_OK;

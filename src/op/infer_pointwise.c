@@ -236,9 +236,7 @@ DYNC__FN dync_status dync__i_clamp(const dync__opcall *call, dync__info *out)
 DYNC__FN dync_status dync__i_hardtanh(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__i_unary(call, out));
-    if (dync__arg_number(&call->args[1]) > dync__arg_number(&call->args[2]))
-        return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
-    return DYNC_OK;
+    return dync__infer_numbers(call, DYNC__OP_hardtanh);
 }
 
 /* self + weight * (end - self): self and end of one dtype; the weight a number or a tensor. */

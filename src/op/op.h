@@ -86,7 +86,7 @@ enum {
     DYNC__OP_DIVIDES = 1 << 13,       /* by argument 1: integers not by zero */
     DYNC__OP_GATHERS = 1 << 14,       /* reads by an index; checked by the plan on the CPU */
     DYNC__OP_SCATTERS = 1 << 15,      /* writes by an index, checked before */
-    DYNC__OP_FITS = 1 << 16,          /* numbers must fit the dtype (dync__infer_numbers) */
+    DYNC__OP_FITS = 1 << 16,          /* numbers are asked for (dync__infer_numbers) */
     DYNC__OP_BOUNDS = 1 << 17,        /* numbers are bounds, which may lie outside of the dtype */
     DYNC__OP_FIXED_NUMBERS = 1 << 18, /* the loop follows from a number: none of run time */
     DYNC__OP_ARITH = 1 << 19,         /* a number is worth the 0-dim tensor of it */

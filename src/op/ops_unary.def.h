@@ -47,7 +47,8 @@
     X(gelu_tanh,   POINTWISE, "(Tensor self)", 1, i_float_unary, e_gelu_tanh, none, g_gelu_tanh, none,               \
       "torch.nn.functional.gelu({0}, approximate='tanh')", 0, -1, "gelu with Phi approximated by tanh")              \
     X(hardtanh,    POINTWISE, "(Tensor self, float low, float high)", 1, i_hardtanh, e_hardtanh, none, g_hardtanh,   \
-      none, "torch.nn.functional.hardtanh", DYNC__OP_CHEAP | DYNC__OP_BOUNDS, -1, "self held between low and high")  \
+      none, "torch.nn.functional.hardtanh", DYNC__OP_CHEAP | DYNC__OP_FITS | DYNC__OP_BOUNDS, -1,                   \
+      "self held between low and high")                                                                              \
     X(isfinite,    POINTWISE, "(Tensor self)", 1, i_unary, e_isfinite, none, none, none, "torch.isfinite",           \
       DYNC__OP_NONDIFF | DYNC__OP_BOOL_OUT | DYNC__OP_CHEAP, -1, "neither infinite nor NaN, as bool")                \
     X(isinf,       POINTWISE, "(Tensor self)", 1, i_unary, e_isinf, none, none, none, "torch.isinf",                 \

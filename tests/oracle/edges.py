@@ -389,6 +389,17 @@ for m in ('nearest', 'bilinear', 'bicubic'):
         at = v('f32', [nan, 0.1, 0.1, nan, inf, 0.3, -inf, -0.5], [1, 4, 1, 2])
         edge('grid_sample', T('f32', [1, 2, 3, 4], 'n0'), at, m, p, False)
 
+# A call that is refused right after one of the same form that is not: what was kept of that must not answer for this.
+edge('hardtanh', v('f32', [1.0, -3, 5, 2]), -1.0, 1.0)
+edge('hardtanh', v('f32', [1.0, -3, 5, 2]), 2.0, 1.0)
+edge('smooth_l1_loss', v('f32', [1.0, -3]), v('f32', [0.0, 0]), 1.0)
+edge('smooth_l1_loss', v('f32', [1.0, -3]), v('f32', [0.0, 0]), -1.0)
+# Sums that are 0 have gradient 0.
+for p in (1.0, 2.0, 3.0):
+    edge('lp_pool2d', g('f32', [1.0, -1, 0, 2, 0, 0, -2, 0, 0], [1, 1, 3, 3]), p, Dims([2]), Dims([1]), False)
+# What narrower gradients are summed to is wider than they are.
+edge('copy_', T('bf16', [53], 'n0'), G('f32', [], 'c1'))
+
 
 def write(path):
     with open(path, 'w') as f:
