@@ -195,7 +195,7 @@ typedef struct dync__quick {
     /* guards, argument by argument: fixed fields, sizes, strides */
     const int64_t *words;
     const struct dync__raw_callable *raw;
-    bool grad_mode;
+    bool grad_mode, straight; /* straight: input i is argument i */
     int n_in;
     uint8_t in[DYNC__QUICK_TENSORS]; /* argument of each input */
 } dync__quick;

@@ -66,12 +66,14 @@ DYNC__RARE DYNC__FN void dync__quick_make(dync__cache_entry *e)
     q->grad_mode = ref->seg->grad_mode;
     for (int i = 0; i < e->n_tensors; i++)
         if (e->tensor[i].same_as >= 0 || e->tensor[i].leaf) return;
+    q->straight = true;
     for (int i = 0; i < q->n_in; i++) {
         int leaf = -1;
         for (int k = 0; k < e->n_tensors; k++)
             if (e->leaf_env[k] == ref->in_env[i]) leaf = k;
         if (leaf < 0) return;
         q->in[i] = (uint8_t)leaf;
+        q->straight = q->straight && leaf == i;
     }
     e->quick = q;
 }
@@ -87,16 +89,7 @@ static bool dync__quick_distinct(dync__tensor *const *t, int n)
                 if (t[i] == t[j]) return false;
         return true;
     }
-    uint64_t seen[8] = {0}, near_first = 0;
-    int k = 0;
-    /* most stand near one another: a word of bits around the first */
-    for (; k < n; k++) {
-        uint32_t place = t[k]->slot - t[0]->slot + 32;
-        if (place >= 64) break;
-        if (near_first >> place & 1) return false;
-        near_first |= (uint64_t)1 << place;
-    }
-    if (k == n) return true;
+    uint64_t seen[8] = {0};
     for (int i = 0; i < n; i++) {
         uint64_t bit = (uint64_t)1 << (t[i]->slot & 63), *word = &seen[(t[i]->slot >> 6) & 7];
         if (*word & bit) return false;
@@ -109,19 +102,26 @@ static bool dync__quick_holds(const dync__cache_entry *e, int nargs, const dync_
                               dync__tensor **t)
 {
     const int64_t *w = e->quick->words;
+    /* most slots are near the first one's: bits around it tell whether two may be one */
+    uint64_t near_first = 0, doubt = 0;
+    uint32_t first = 0;
     if (nargs != e->n_args || e->grad_mode == dync__grad_is_off() ||
         e->default_dtype != dync__tls.default_dtype)
         return false;
     for (int i = 0; i < nargs; i++) {
-        if (args[i].kind != DYNC_KIND_TENSOR || !(t[i] = dync__peek(args[i].as.t)) ||
-            dync__quick_head(t[i]) != *w++)
-            return false;
-        const dync__layout *lay = &t[i]->lay;
-        for (int d = 0; d < lay->ndim; d++)
-            if (lay->shape[d] != w[d] || lay->stride[d] != w[lay->ndim + d]) return false;
-        w += 2 * lay->ndim;
+        dync__tensor *x = args[i].kind == DYNC_KIND_TENSOR ? dync__peek(args[i].as.t) : NULL;
+        if (!x || dync__quick_head(x) != w[0]) return false;
+        int n = x->lay.ndim;
+        for (int d = 0; d < n; d++)
+            if (x->lay.shape[d] != w[1 + d] || x->lay.stride[d] != w[1 + n + d]) return false;
+        w += 1 + 2 * n;
+        if (i == 0) first = x->slot - 32;
+        uint32_t place = x->slot - first;
+        doubt |= place >> 6 | (near_first >> (place & 63) & 1);
+        near_first |= (uint64_t)1 << (place & 63);
+        t[i] = x;
     }
-    return (nargs < 2 || dync__quick_distinct(t, nargs)) && e->threads == dync__pool_threads();
+    return (!doubt || dync__quick_distinct(t, nargs)) && e->threads == dync__pool_threads();
 }
 
 /* The caller's tensor, if nothing else of the call lies on its memory. */
@@ -138,11 +138,14 @@ DYNC__FN bool dync__quick_call(const dync__cache_entry *e, int nargs, const dync
                                const dync_value *into, dync_value *result)
 {
     const dync__quick *q = e->quick;
-    dync__tensor *t[DYNC__QUICK_TENSORS], *in[DYNC__QUICK_TENSORS], *out = NULL;
+    dync__tensor *t[DYNC__QUICK_TENSORS], *sorted[DYNC__QUICK_TENSORS], **in = t, *out = NULL;
     if (!dync__quick_holds(e, nargs, args, t)) return false;
     dync__tls.cache_hits++;
     uint64_t errors = dync__tls.error_count;
-    for (int i = 0; i < q->n_in; i++) in[i] = t[q->in[i]];
+    if (!q->straight) {
+        in = sorted;
+        for (int i = 0; i < q->n_in; i++) in[i] = t[q->in[i]];
+    }
     dync__grad_off(!q->grad_mode);
     dync__tensor *target = into && q->raw->run_into ? dync__quick_target(into, t, nargs) : NULL;
     dync_status status = target ? q->raw->run_into(q->raw->state, q->n_in, in, 1, &out, &target)

@@ -47,8 +47,9 @@ DYNC__RARE static void dync__inductor_destroy(void *state)
 }
 
 /* A storage with one output goes over to it. */
-static dync__tensor *dync__inductor_output(const dync__lowered *l, int i, dync__tensor *const *in,
-                                           dync__storage **storage)
+DYNC__OFTEN static dync__tensor *dync__inductor_output(const dync__lowered *l, int i,
+                                                       dync__tensor *const *in,
+                                                       dync__storage **storage)
 {
     const dync__lowered_out *o = &l->out[i];
     if (o->input < 0) {
@@ -81,8 +82,8 @@ static bool dync__inductor_fits(const dync__lowered *l, const dync__lowered_out 
 
 /* Memory for the plan's outputs: fresh storages, or (storage NULL) where the caller wants them.
  * Returns how many are made. */
-static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage, void **data,
-                                 dync__tensor *const *into)
+DYNC__OFTEN static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage,
+                                             void **data, dync__tensor *const *into)
 {
     for (int i = 0; i < l->n_storages; i++) {
         dync__tensor *t = into && l->owner[i] >= 0 ? into[l->owner[i]] : NULL;
@@ -99,9 +100,10 @@ static int dync__inductor_memory(const dync__lowered *l, dync__storage **storage
     return l->n_storages;
 }
 
-static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *const *in,
-                                          dync__storage **storage, dync__tensor **out,
-                                          dync__tensor *const *into)
+DYNC__OFTEN static dync_status dync__inductor_outputs(const dync__lowered *l,
+                                                      dync__tensor *const *in,
+                                                      dync__storage **storage, dync__tensor **out,
+                                                      dync__tensor *const *into)
 {
     for (int i = 0; i < l->n_out; i++) {
         const dync__lowered_out *o = &l->out[i];
@@ -115,8 +117,10 @@ static dync_status dync__inductor_outputs(const dync__lowered *l, dync__tensor *
     return DYNC_OK;
 }
 
-static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *const *in,
-                                           int n_out, dync__tensor **out, dync__tensor *const *into)
+DYNC__OFTEN static dync_status dync__inductor_run_into(void *state, int n_in,
+                                                       dync__tensor *const *in, int n_out,
+                                                       dync__tensor **out,
+                                                       dync__tensor *const *into)
 {
     const dync__inductor_form *form = DYNC__ATOMIC_LOAD(&((dync__inductor_code *)state)->now);
     const dync__lowered *l = &form->lowered;
@@ -144,8 +148,8 @@ static dync_status dync__inductor_run_into(void *state, int n_in, dync__tensor *
     return status;
 }
 
-static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in, int n_out,
-                                      dync__tensor **out)
+DYNC__OFTEN static dync_status dync__inductor_run(void *state, int n_in, dync__tensor *const *in,
+                                                  int n_out, dync__tensor **out)
 {
     return dync__inductor_run_into(state, n_in, in, n_out, out, NULL);
 }

@@ -29,16 +29,17 @@ static dync_status dync__run_step(const dync__plan *p, int i, const dync__bindin
     void *few[64], **buffers = few;
     if (s->n > DYNC__COUNT_OF(few) && !(buffers = dync__alloc((size_t)s->n * sizeof *buffers)))
         return DYNC_ERR_MEMORY;
-    for (int k = 0; k < s->n; k++) {
-        const dync__plan_source *from = &s->source[k];
-        if (from->from == DYNC__SOURCE_KEPT)
-            buffers[k] = p->kept + from->at;
-        else if (from->from != DYNC__SOURCE_ARENA)
+    const dync__plan_source *from = s->source;
+    for (int k = 0; k < s->n; k++, from++) {
+        if (from->from == DYNC__SOURCE_INPUTS || from->from == DYNC__SOURCE_OUTPUTS)
             buffers[k] = b->table[from->from][from->at];
+        else if (from->from == DYNC__SOURCE_KEPT)
+            buffers[k] = p->kept + from->at;
         else
             buffers[k] = from->at >= 0 ? b->arena + from->at : NULL;
     }
-    dync_status status = dync__run_bounds(s, buffers, 0, s->n_bounds - s->looks);
+    dync_status status = DYNC_OK;
+    if (s->n_bounds) status = dync__run_bounds(s, buffers, 0, s->n_bounds - s->looks);
     if (status != DYNC_OK) goto done;
     char *scratch = s->call ? b->arena + p->scratch_offset + dync__plan_scratch_at(p, i) : NULL;
     status = s->call   ? s->call->row->run(s->call, buffers, scratch)
