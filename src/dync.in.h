@@ -396,6 +396,7 @@ DYNC__PLAIN
 #include "autograd/inplace.c"
 #include "autograd/autograd.c"
 #include "autograd/own.c"
+#include "autograd/unused.c"
 #include "autograd/tape.h"
 #include "autograd/tape.c"
 #include "autograd/tape_rules.c"

@@ -17,7 +17,8 @@
  *   operands  a tensor, or a list whose items are the functions' arguments; nested lists and
  *             numbers pass through
  *   ->        what the function gives; owned by the scope. Both give the same form, shapes, dtypes
- *   grad      through the function that ran, to operands and closures
+ *   grad      through the function that ran, to operands and closures; zeros to operands that it
+ *             does not use and, where it is captured, to closures of the other
  *   errors    DYNC_ERR_VALUE (pred; the functions differ), DYNC_ERR_UNSUPPORTED (see above), those
  *             of the functions
  *   thread    any */

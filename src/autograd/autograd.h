@@ -69,6 +69,10 @@ typedef struct dync__gnode_class {
 DYNC__FN dync_status dync__tape_attach(const dync__gnode_class *, void *state, int n_in,
                                        dync__tensor *const *inputs, int n_out,
                                        dync__tensor *const *outputs, const bool *out_requires);
+/* unused.c: results (owned, each memory of its own) of an operator with functions inside that ran
+ * as what they do; since: dync__tls.seq before. Inputs that none comes from get zeros. */
+DYNC__FN dync_status dync__tape_unused(uint64_t since, int n_in, dync__tensor *const *in, int n_out,
+                                       dync__tensor **out);
 DYNC__FN bool dync__tensor_requires_grad(const dync__tensor *);
 DYNC__FN bool dync__tensor_is_leaf(const dync__tensor *);
 /* borrowed, or NULL */

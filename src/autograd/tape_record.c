@@ -299,9 +299,22 @@ static dync_status dync__tape_control_record(dync__opcall *c)
 }
 
 /* Where it really runs, what its functions do is recorded operator by operator. */
+static dync_status dync__tape_control_really(dync__opcall *c)
+{
+    uint64_t since = dync__tls.seq;
+    int n = dync__opcall_tensors(c, NULL, 0);
+    DYNC__TRY(dync__op_decompose(c));
+    dync__tensor **in = dync__alloc((size_t)(n + 1) * sizeof *in);
+    if (in) dync__opcall_tensors(c, in, n);
+    dync_status status = in ? dync__tape_unused(since, n, in, c->nout, c->out) : DYNC_ERR_MEMORY;
+    dync__free(in, (size_t)(n + 1) * sizeof *in);
+    if (status != DYNC_OK) dync__tape_drop_outputs(c);
+    return status;
+}
+
 static dync_status dync__tape_control(dync__opcall *c)
 {
-    if (!dync__tls.recording) return dync__op_decompose(c);
+    if (!dync__tls.recording) return dync__tape_control_really(c);
     return dync__grad_rule_of(c->op)->inside->record(c, dync__tape_control_record);
 }
 

@@ -80,11 +80,17 @@ DYNC__FN dync_status dync__control_fresh_all(int n, dync__tensor **leaf)
     return DYNC_OK;
 }
 
-static dync_value dync__control_finish(dync_status status, dync__tree_form *form, int n,
-                                       dync__tensor **leaf)
+/* What a plain call gives. given: what it took, since: dync__tls.seq before; NULL: its gradients
+ * are those of the function that was called. */
+static dync_value dync__control_finish(dync_status status, const dync__tree_form *given_or_null,
+                                       uint64_t since, dync__tree_form *result)
 {
-    if (status == DYNC_OK) status = dync__control_fresh_all(n, leaf);
-    return status == DYNC_OK ? dync__control_give(form, n, leaf) : DYNC_NONE;
+    int n = result->leaf.n;
+    if (status == DYNC_OK) status = dync__control_fresh_all(n, result->leaf.at);
+    if (status == DYNC_OK && given_or_null)
+        status = dync__tape_unused(since, given_or_null->leaf.n, given_or_null->leaf.at, n,
+                                   result->leaf.at);
+    return status == DYNC_OK ? dync__control_give(result, n, result->leaf.at) : DYNC_NONE;
 }
 
 /* ---- traced ---------------------------------------------------------------------------------- */
@@ -178,13 +184,14 @@ static dync_value dync__cond(dync_value pred, const dync_callee *then_fn,
     if (status == DYNC_OK && p && dync__control_traced()) {
         r = dync__cond_traced(p, fn, &in, at);
     } else if (status == DYNC_OK) {
+        uint64_t since = dync__tls.seq;
         bool truth = p ? (dync_item)(pred.as.t) != 0 : dync_as_bool(pred);
         status = dync__control_apply(fn[!truth], truth ? "cond: then_fn" : "cond: else_fn", &in,
                                      in.leaf.at, &result);
         if (dync__control_traced() && status == DYNC_OK)
             r = dync__control_give(&result, result.leaf.n, result.leaf.at);
         else
-            r = dync__control_finish(status, &result, result.leaf.n, result.leaf.at);
+            r = dync__control_finish(status, p ? &in : NULL, since, &result);
     }
     dync__tree_free(&in);
     dync__tree_free(&result);
@@ -280,8 +287,9 @@ static dync_value dync__while(const dync_callee *cond_fn, const dync_callee *bod
                               dync_value carried, int64_t limit_or_0, dync_loc at)
 {
     const dync_callee *fn[2] = {cond_fn, body_fn};
-    dync__tree_form now = {0};
+    dync__tree_form now = {0}, first = {0};
     dync_value r = DYNC_NONE;
+    uint64_t since = dync__tls.seq;
     bool on = true;
     if (dync__callee_check(cond_fn, "dync_while_loop") != DYNC_OK ||
         dync__callee_check(body_fn, "dync_while_loop") != DYNC_OK)
@@ -295,10 +303,12 @@ static dync_value dync__while(const dync_callee *cond_fn, const dync_callee *bod
     if (status == DYNC_OK && dync__control_traced()) {
         r = dync__while_traced(fn, &now, limit_or_0, at);
     } else {
+        if (status == DYNC_OK) status = dync__tree_open(&first, carried, false, "while_loop");
         for (int64_t k = 0; on && status == DYNC_OK && (!limit_or_0 || k < limit_or_0); k++)
             status = dync__while_round(fn, &now, &on);
-        r = dync__control_finish(status, &now, now.leaf.n, now.leaf.at);
+        r = dync__control_finish(status, &first, since, &now);
     }
+    dync__tree_free(&first);
     dync__tree_free(&now);
     return r;
 }

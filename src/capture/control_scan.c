@@ -165,6 +165,17 @@ static dync_status dync__scan_stack(const dync__scan_job *j, int n_y, dync__tens
     return status;
 }
 
+/* Inputs that no result comes from get zeros; n results, owned. */
+static dync_status dync__scan_unused(const dync__scan_job *j, uint64_t since, int n,
+                                     dync__tensor **leaf)
+{
+    dync__tensor *in[DYNC__MAX_LEAVES];
+    int n_init = j->init.leaf.n, n_in = n_init + j->xs.leaf.n;
+    for (int i = 0; i < n_in; i++)
+        in[i] = i < n_init ? j->init.leaf.at[i] : j->xs.leaf.at[i - n_init];
+    return dync__tape_unused(since, n_in, in, n, leaf);
+}
+
 static dync_value dync__scan_plain(dync__scan_job *j)
 {
     dync__tree_form y = {0};
@@ -172,6 +183,7 @@ static dync_value dync__scan_plain(dync__scan_job *j)
     dync_status status = DYNC_OK;
     dync_value r = DYNC_NONE;
     int n_init = j->init.leaf.n;
+    uint64_t since = dync__tls.seq;
     for (int i = 0; i < n_init; i++) dync__ref(carry[i] = j->init.leaf.at[i]);
     for (int64_t k = 0; k < j->length && status == DYNC_OK; k++)
         status = dync__scan_place(j, j->reverse ? j->length - 1 - k : k, carry, &y, &kept);
@@ -183,6 +195,7 @@ static dync_value dync__scan_plain(dync__scan_job *j)
     for (int i = 0; i < n_init; i++) dync__unref(carry[i]);
     for (int64_t i = 0; kept && i < n_y * j->length; i++) dync__unref(kept[i]);
     if (status == DYNC_OK) status = dync__control_fresh_all(n_init + n_y, leaf);
+    if (status == DYNC_OK) status = dync__scan_unused(j, since, n_init + n_y, leaf);
     for (int i = 0; i < n_init + n_y && i < DYNC__MAX_LEAVES; i++) {
         if (status == DYNC_OK)
             (void)dync__give(leaf[i]);

@@ -97,7 +97,10 @@ typedef struct dync__ca_thread {
 } dync__ca_thread;
 DYNC__DATA_DECL DYNC__TLS dync__ca_thread dync__ca_tls;
 
-/* ca_visit.c: what the walk depends on, into c: words, sizes, inputs */
+/* ca_visit.c: the dims in which the gradient of a leaf of that layout lies, from the widest stride
+ * on, as one word of four bits each; 0: row major, as that of a leaf with gaps or overlaps */
+DYNC__FN uint64_t dync__ca_order(const dync__layout *leaf);
+/* what the walk depends on, into c: words, sizes, inputs */
 DYNC__FN dync_status dync__ca_collect(dync__ca *);
 DYNC__FN void dync__ca_free(dync__ca *);
 /* ca_body.c: the function that capture records: dync__ca_tls.now walked over its argument */

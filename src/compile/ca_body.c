@@ -49,6 +49,40 @@ static dync_status dync__ca_push(dync__ca *c, dync__ca_kind kind, int node, int 
     return DYNC_ERR_MEMORY;
 }
 
+static dync_status dync__ca_permuted(const int64_t *dims, dync__tensor *t, dync__tensor **out)
+{
+    dync__arg args[2] = {dync__arg_t(t), dync__arg_dims(t->lay.ndim, dims)};
+    return dync__op_run(DYNC__OP_permute, 2, args, out);
+}
+
+static dync_status dync__ca_dense(dync__tensor *g, dync__tensor **out)
+{
+    dync__arg arg = dync__arg_t(g);
+    return (dync__op_run)(dync__layout_is_contiguous(&g->lay)
+                              ? DYNC__USED(DYNC__OP_clone)
+                              : DYNC__USED(DYNC__OP__clone_contiguous),
+                          1, &arg, out);
+}
+
+/* A copy of g that lies as the gradient of such a leaf does: row major in the order of its dims. */
+static dync_status dync__ca_copy(const dync__tensor *leaf, dync__tensor *g, dync__tensor **out)
+{
+    int64_t to[DYNC_MAX_DIMS], back[DYNC_MAX_DIMS];
+    dync__tensor *sorted = NULL, *copy = NULL;
+    uint64_t order = dync__ca_order(&leaf->lay);
+    if (!order) return dync__ca_dense(g, out);
+    for (int k = 0; k < g->lay.ndim; k++) {
+        to[k] = (int64_t)(order >> 4 * k & 15);
+        back[to[k]] = k;
+    }
+    DYNC__TRY(dync__ca_permuted(to, g, &sorted));
+    dync_status status = dync__ca_dense(sorted, &copy);
+    if (status == DYNC_OK) status = dync__ca_permuted(back, copy, out);
+    dync__unref(sorted);
+    dync__unref(copy);
+    return status;
+}
+
 /* As the accumulation of eager backward: a copy in the leaf's form, or an addition to what it has.
  * Takes g. */
 static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, dync__tensor *g)
@@ -64,10 +98,7 @@ static dync_status dync__ca_accumulate(dync__walk_record *r, dync__gnode *node, 
         dync__unref(g);
         return added == DYNC_OK ? dync__ca_push(c, DYNC__CA_SUM, at, 0, sum) : added;
     }
-    bool dense = dync__layout_is_contiguous(&leaf->lay) && !dync__layout_is_contiguous(&g->lay);
-    dync_status status =
-        (dync__op_run)(dense ? DYNC__USED(DYNC__OP__clone_contiguous) : DYNC__USED(DYNC__OP_clone),
-                       1, args, &copy);
+    dync_status status = dync__ca_copy(leaf, g, &copy);
     dync__unref(g);
     if (status != DYNC_OK) return status;
     dync__ca_name(copy, "new_grad", from);

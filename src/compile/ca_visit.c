@@ -97,6 +97,20 @@ static void dync__ca_edge(dync__ca *c, const dync__gedge *edge)
     dync__ca_word(&c->visitor, at << 8 | (uint64_t)(unsigned)edge->nr);
 }
 
+DYNC__FN uint64_t dync__ca_order(const dync__layout *leaf)
+{
+    int dims[DYNC_MAX_DIMS];
+    uint64_t order = 0;
+    if (dync__layout_is_contiguous(leaf) || !dync__layout_is_dense(leaf)) return 0;
+    for (int d = 0; d < leaf->ndim; d++) {
+        int k = d;
+        for (; k > 0 && leaf->stride[dims[k - 1]] < leaf->stride[d]; k--) dims[k] = dims[k - 1];
+        dims[k] = d;
+    }
+    for (int k = leaf->ndim - 1; k >= 0; k--) order = order << 4 | (uint64_t)dims[k];
+    return order;
+}
+
 /* The gradient that a leaf has already is added to, where this backward reaches it. */
 static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
 {
@@ -105,6 +119,7 @@ static void dync__ca_leaf(dync__ca *c, dync__gnode *node)
     int input = grad && !c->walk->n_captures ? dync__ca_input(c, grad) : -1;
     if (!dync__vec_push(&c->grad, input)) c->failed = true;
     dync__ca_word(&c->visitor, (uint64_t)(unsigned)input);
+    dync__ca_word(&c->visitor, leaf ? dync__ca_order(&leaf->lay) : 0);
 }
 
 /* Stops early where a node is opaque, i.e. cannot be captured; the caller looks at

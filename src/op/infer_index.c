@@ -177,8 +177,10 @@ DYNC__FN dync_status dync__i_topk(const dync__opcall *call, dync__info *out)
     int64_t shape[DYNC_MAX_DIMS], k = call->args[1].as.i;
     DYNC__TRY(dync__infer_tensor(call, 0, &t));
     DYNC__TRY(dync__dim_wrap(dync__infer_int_dim(&call->args[2]), t->lay.ndim, &dim));
-    if (k < 0 || dync__sz_lt(t->lay.ndim ? t->lay.shape[dim] : 1, k))
-        return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld", (long long)k);
+    int64_t length = t->lay.ndim ? t->lay.shape[dim] : 1;
+    if (k < 0 || dync__sz_lt(length, k))
+        return dync__fail(DYNC_ERR_INDEX, "selected index k out of range: %lld of %lld elements",
+                          (long long)k, (long long)dync__sz_hint(length));
     memcpy(shape, t->lay.shape, sizeof shape);
     if (t->lay.ndim) shape[dim] = k;
     DYNC__TRY(dync__infer_fresh(&out[0], t->dtype, t->device, t->lay.ndim, shape));

@@ -432,6 +432,29 @@ TEST(gradients_with_history)
             }
 }
 
+/* As PyTorch's AccumulateGrad: in the strides of a leaf without gaps, else row major, whatever
+ * comes. Leaves of one form in turn: what is captured is right of each. */
+TEST(a_gradient_lies_as_its_leaf)
+{
+    static const int64_t stride[][2] = {{4, 1}, {1, 3}, {8, 2}, {1, 5}}, /* of [3, 4] */
+        want[][2] = {{4, 1}, {1, 3}, {4, 1}, {4, 1}};
+    for (int k = 0; k < 16; k++) DYNC_SCOPE {
+        const int64_t *s = stride[k % 4];
+        dync_tensor *of = dync_as_strided(dync_randn(dync_shape(24)), dync_shape(3, 4),
+                                          dync_shape(s[0], s[1]), 0);
+        dync_tensor *w = dync_requires_grad_(dync_detach(of), true);
+        dync_tensor *seed = dync_randn(dync_shape(4, 3));
+        seed = k < 8 ? dync_t(seed) : dync_reshape(seed, dync_shape(3, 4));
+        for (int round = 0; round < 2; round++) DYNC_COMPILED_AUTOGRAD(backends[k % 3])
+            {
+                REQUIRE_OK(dync_backward_with(dync_mul(w, 1.0), seed));
+            }
+        EXPECT_EQ_INT(dync_stride(dync_grad(w), 0), want[k % 4][0]);
+        EXPECT_EQ_INT(dync_stride(dync_grad(w), 1), want[k % 4][1]);
+        EXPECT(dync_allclose(dync_grad(w), dync_mul(seed, 2.0), 1e-6, 1e-6));
+    }
+}
+
 TEST(blocks_nest_and_unknown_backends_are_refused)
 {
     int inside = 0;
