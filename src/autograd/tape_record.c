@@ -198,7 +198,8 @@ static dync_status dync__tape_attach_output(dync__opcall *c, dync__gnode *node, 
         return DYNC_OK;
     dync__grad_meta *meta = dync__grad_meta_of(t);
     if (!meta) return DYNC_ERR_MEMORY;
-    if (c->row->cls == DYNC__VIEW) {
+    /* a value behind its hook is on the same memory, with a history that no view has */
+    if (c->row->cls == DYNC__VIEW && c->op != DYNC__OP__hooked) {
         DYNC__TRY(dync__view_track(c->args[0].as.t, t, DYNC__VIEW_NORMAL));
     } else {
         dync__grad_meta_no_view(t); /* how the operator made it is its own business */
