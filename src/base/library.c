@@ -64,6 +64,7 @@ DYNC__FN void dync__lib_close(void *library) { (void)library; }
 #endif
 
 #if defined(__linux__) && !defined(DYNC_NO_STDIO)
+#include <dirent.h>
 #include <unistd.h>
 #if !defined(__GLIBC__) || !defined(__USE_XOPEN2K)
 extern ssize_t readlink(const char *restrict, char *restrict, size_t);
@@ -83,4 +84,24 @@ DYNC__FN bool dync__lib_beside(const char *name, dync__str *out)
     (void)name, (void)out;
     return false;
 #endif
+}
+
+/* Of several versions, the one that the folder has first. */
+DYNC__FN void *dync__lib_open_beside(const char *name)
+{
+    dync__str path = {0};
+    void *library = dync__lib_beside(name, &path) ? dync__lib_open(path.at) : NULL;
+    dync__str_free(&path);
+#if defined(__linux__) && !defined(DYNC_NO_STDIO)
+    size_t n = strlen(name);
+    DIR *folder = !library && dync__lib_beside("", &path) ? opendir(path.at) : NULL;
+    dync__str_free(&path);
+    for (struct dirent *e; !library && folder && (e = readdir(folder)) != NULL;) {
+        if (strncmp(e->d_name, name, n) != 0 || e->d_name[n] != '.') continue;
+        if (dync__lib_beside(e->d_name, &path)) library = dync__lib_open(path.at);
+        dync__str_free(&path);
+    }
+    if (folder) closedir(folder);
+#endif
+    return library;
 }

@@ -18,4 +18,7 @@ DYNC__FN dync__lib_fn dync__lib_symbol(void *library, const char *name); /* cast
 DYNC__FN void dync__lib_close(void *library);
 /* appends the path of a file in the folder of the running program; false: it is not known */
 DYNC__FN bool dync__lib_beside(const char *name, dync__str *out);
+/* opens the library of that name in the folder of the running program; a version may follow the
+ * name, as in libx.so.1.2 */
+DYNC__FN void *dync__lib_open_beside(const char *name);
 #endif

@@ -30,11 +30,8 @@ static void *dync__ort_find(void)
     void *library = NULL;
     if (path && *path) return dync__lib_open(path);
     for (int i = 0; i < DYNC__COUNT_OF(name) && !library; i++) library = dync__lib_open(name[i]);
-    for (int i = 0; i < DYNC__COUNT_OF(name) && !library; i++) {
-        dync__str beside = {0};
-        if (dync__lib_beside(name[i], &beside)) library = dync__lib_open(beside.at);
-        dync__str_free(&beside);
-    }
+    for (int i = 0; i < DYNC__COUNT_OF(name) && !library; i++)
+        library = dync__lib_open_beside(name[i]);
     return library;
 }
 
