@@ -729,6 +729,7 @@ DYNC__PLAIN
 #include "onnx/run.c"
 #include "onnx/record_data.c"
 #include "onnx/record.c"
+#include "onnx/neat.c"
 #include "onnx/equal.c"
 #include "onnx/load.c"
 #include "onnx/forms.c"

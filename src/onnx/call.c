@@ -319,6 +319,7 @@ enum { DYNC__OI_JOINED = 24 }; /* tensors that one step of a plan joins */
 /* recursion: many are joined in groups */
 DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool stack)
 {
+    if (n == 1) return stack && t[0] ? dync_unsqueeze(t[0], dim) : t[0];
     int groups = (n + DYNC__OI_JOINED - 1) / DYNC__OI_JOINED;
     dync_tensor **part = groups > 1 ? dync__scope_alloc((size_t)groups * sizeof(*part)) : NULL;
     for (int i = 0; part && i < groups; i++) {

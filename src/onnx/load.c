@@ -201,7 +201,7 @@ static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
     /* something was asked of a size that data decide */
     if (status == DYNC_OK && dync__error_count() != errors)
         status = dync_error() == DYNC_ERR_MEMORY ? DYNC_ERR_MEMORY : DYNC_ERR_DATA_PTR;
-    if (status == DYNC_OK) status = dync__graph_dce(g);
+    if (status == DYNC_OK) status = dync__onnx_neat(g);
     if (status == DYNC_OK) return g;
     dync__graph_unref(g);
     if (dync_error() == DYNC_OK) dync__fail(status, "ONNX: no graph could be made");

@@ -119,7 +119,8 @@ DYNC__FN dync_tensor *dync__oi_normed(dync_tensor *x, int axis, double eps, bool
 
 /* Y = (X - Mean) * InvStdDev * Scale + B over the dims from axis on; Mean and InvStdDev are outputs
  * 1 and 2. Scale may be broadcast in ONNX: only where its shape is that of the normalized dims, and
- * Y alone is asked for, it is dync's layer_norm. */
+ * Y alone is asked for, it is dync's layer_norm: without a scale where there is no bias and it is 1
+ * everywhere, since ONNX cannot leave it out. */
 DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2);
@@ -132,7 +133,9 @@ DYNC__FN dync_status dync__oi_layer_norm(dync__onnx_call *c)
     dync_dims s = dync__oi_sizes(scale), b = dync__oi_sizes(bias);
     if (c->n_out < 2 && s.n == last.n && memcmp(s.d, last.d, sizeof last.d) == 0 &&
         (!bias || (b.n == s.n && memcmp(b.d, s.d, sizeof s.d) == 0)))
-        return dync__oi_out(c, 0, dync_layer_norm(x, last, scale, bias, eps));
+        return dync__oi_out(
+            c, 0,
+            dync_layer_norm(x, last, !bias && dync__oi_is_all(scale, 1) ? NULL : scale, bias, eps));
     y = dync__oi_normed(x, axis, eps, true, &mean, &rstd);
     if (y && scale) y = dync_mul(y, scale);
     if (y && bias) y = dync_add(y, bias);

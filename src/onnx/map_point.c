@@ -32,10 +32,41 @@ static dync_tensor *dync__oi_second(const dync__onnx_call *c, dync_tensor *a, dy
     return dync_reshape(b, d);
 }
 
+/* A known number of no dims is part of the code where the other operand has the same type and is
+ * not known: an initializer of the file would be read in each run. So is a size. What only looks
+ * like a symbolic one stays a tensor. */
+static dync_value dync__oi_operand(dync_tensor *t, dync_tensor *beside)
+{
+    const dync__tensor *other = dync__peek(beside);
+    dync_tensor *sizes = dync__oi_type(t) == DYNC_I64 ? dync__onnx_whole(t) : NULL;
+    if (sizes && !dync__onnx_whole(beside)) t = sizes;
+    const dync__tensor *x = dync__peek(t);
+    if (!x || !other || x->flags & DYNC__T_FAKE || !(other->flags & DYNC__T_FAKE) || x->lay.ndim ||
+        x->dtype != other->dtype)
+        return dync_v_tensor(t);
+    if (dync__dtype_info(x->dtype)->kind == 'i') {
+        int64_t i = dync__load_i64(dync__tensor_data(x), x->dtype);
+        if (sizes) return dync__value_of_size(i);
+        if (!dync__is_token(i)) return dync_v_int(i);
+        return dync__onnx_holds_sizes(x) ? dync__value_of_size(i) : dync_v_tensor(t);
+    }
+    if (dync__dtype_info(x->dtype)->kind != 'f') return dync_v_tensor(t);
+    double f = dync__load_f64(dync__tensor_data(x), x->dtype);
+    return fabs(f) <= DBL_MAX && !dync__is_sf(dync__sf_bits(f)) ? dync_v_float((dync_real)f)
+                                                                : dync_v_tensor(t);
+}
+
+/* A pair of operands through an operator of dync. */
+static dync_tensor *dync__oi_both_of(dync_tensor *(*two)(dync_value, dync_value), dync_tensor *a,
+                                     dync_tensor *b)
+{
+    return a && b ? two(dync__oi_operand(a, b), dync__oi_operand(b, a)) : NULL;
+}
+
 DYNC__FN dync_status dync__oi_two(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
-    return dync__oi_out(c, 0, b ? c->row->two(dync_v_tensor(a), dync_v_tensor(b)) : NULL);
+    return dync__oi_out(c, 0, dync__oi_both_of(c->row->two, a, b));
 }
 
 DYNC__FN bool dync__oi_is_float(const dync_tensor *t)
@@ -82,7 +113,7 @@ static dync_tensor *dync__oi_floored(const dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
-    if (!b || dync__oi_is_float(a)) return dync__oi_out(c, 0, b ? dync_div(a, b) : NULL);
+    if (!b || dync__oi_is_float(a)) return dync__oi_out(c, 0, dync__oi_both_of(dync_div, a, b));
     if (dync__onnx_sizes_positive(a) && dync__onnx_sizes_positive(b))
         return dync__oi_out(c, 0, dync_floor_divide(a, b));
     dync_tensor *whole = dync__oi_floored(c);
@@ -97,7 +128,7 @@ DYNC__FN dync_status dync__oi_pow(dync__onnx_call *c)
     if (!b) return dync__oi_out(c, 0, NULL);
     if (!dync__oi_is_float(a) && dync__oi_is_float(b)) a = dync_to_dtype(a, DYNC_F64);
     if (dync__oi_is_float(a)) b = dync_to_dtype(b, (dync_dtype)dync__oi_type(a));
-    return dync__oi_out(c, 0, dync_to_dtype(dync_pow(a, b), (dync_dtype)dtype));
+    return dync__oi_out(c, 0, dync_to_dtype(dync__oi_both_of(dync_pow, a, b), (dync_dtype)dtype));
 }
 
 /* fmod 0: the result has the sign of the divisor (Python); 1: that of the dividend (C). */
@@ -112,8 +143,7 @@ DYNC__FN dync_status dync__oi_mod(dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_variadic(dync__onnx_call *c)
 {
     dync_tensor *t = dync__oi_in(c, 0);
-    for (int i = 1; i < c->n_in && t; i++)
-        t = c->row->two(dync_v_tensor(t), dync_v_tensor(dync__oi_in(c, i)));
+    for (int i = 1; i < c->n_in && t; i++) t = dync__oi_both_of(c->row->two, t, dync__oi_in(c, i));
     if (t && (c->row->detail & ~DYNC__OI_WRAPS) == DYNC__OI_MEAN) t = dync_div(t, c->n_in);
     return dync__oi_out(c, 0, t);
 }
@@ -148,7 +178,9 @@ DYNC__FN dync_status dync__oi_bit_shift(dync__onnx_call *c)
 
 DYNC__FN dync_status dync__oi_where(dync__onnx_call *c)
 {
-    dync_tensor *t = dync_where(dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2));
+    dync_tensor *a = dync__oi_in(c, 1), *b = dync__oi_in(c, 2);
+    dync_tensor *t =
+        (dync_where)(dync__oi_in(c, 0), dync__oi_operand(a, b), dync__oi_operand(b, a));
     return dync__oi_out_typed(c, 0, t, dync__oi_in_type(c, 1));
 }
 
@@ -162,8 +194,12 @@ DYNC__FN dync_status dync__oi_clip(dync__onnx_call *c)
                        dync__oi_has(c, "max") ? dync_v_float(to) : DYNC_NONE);
         return dync__oi_out(c, 0, x);
     }
-    if (low) x = dync_maximum(x, low);
-    if (high && x) x = dync_minimum(x, high);
+    dync_value from = low ? dync__oi_operand(low, x) : DYNC_NONE,
+               to = high ? dync__oi_operand(high, x) : DYNC_NONE;
+    if ((low || high) && from.kind != DYNC_KIND_TENSOR && to.kind != DYNC_KIND_TENSOR)
+        return dync__oi_out(c, 0, dync_clamp(x, from, to));
+    if (low) x = dync_maximum(x, from);
+    if (high && x) x = dync_minimum(x, to);
     return dync__oi_out(c, 0, x);
 }
 
@@ -214,6 +250,8 @@ DYNC__FN dync_tensor *dync__oi_activated(int which, dync_tensor *x, double alpha
     case DYNC__OI_ELU: return dync_elu(x, alpha);
     case DYNC__OI_CELU: return dync_celu(x, alpha);
     case DYNC__OI_SELU:
+        /* PyTorch's numbers, which are the defaults */
+        if ((float)alpha == 1.6732632f && (float)other == 1.050701f) return dync_selu(x);
         return dync_mul(dync_where(dync_gt(x, 0), x, dync_mul(dync_expm1(x), alpha)), other);
     case DYNC__OI_THRESHOLDED: return dync_where(dync_gt(x, alpha), x, 0);
     case DYNC__OI_HARD_SIGMOID:

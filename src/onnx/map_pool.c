@@ -87,31 +87,57 @@ static dync_tensor *dync__oi_pool_places(dync_tensor *best, dync_dims in, const 
     return at ? dync_add(at, plane) : NULL;
 }
 
-/* The limits of max_pool2d and avg_pool2d: the same padding on both sides, of at most half a
- * window, no dilation for the average, and a window that fits into the padded input. */
-static bool dync__oi_pool_fits(dync_tensor *x, const dync__oi_window *w, bool average)
+/* Is the number of results along spatial dim i, padded behind as before, the same with this
+ * ceil_mode? Not known to be where the size is symbolic and something differs, or where a window
+ * rounded up may begin outside. */
+static bool dync__oi_pool_counts(dync_tensor *x, const dync__oi_window *w, int i, bool ceil)
 {
+    dync__oi_window even = *w;
+    int64_t size = dync__oi_extent(x, 2 + i);
+    even.after[i] = w->before[i];
+    even.ceil = ceil;
+    if (ceil && dync__is_token(size) &&
+        w->stride[i] + w->before[i] >= (w->kernel[i] - 1) * w->dilation[i] + 2)
+        return false;
+    if (even.after[i] == w->after[i] && even.ceil == w->ceil) return true;
+    return !dync__is_token(size) &&
+           dync__oi_pool_size(&even, i, size) == dync__oi_pool_size(w, i, size);
+}
+
+/* The limits of max_pool2d and avg_pool2d: padding of at most half a window, no dilation for the
+ * average, and a window that fits into the padded input. Padding behind may be another where the
+ * windows stay the same and nothing counts it (counted: the average does). *ceil: its ceil_mode. */
+static bool dync__oi_pool_fits(dync_tensor *x, const dync__oi_window *w, bool average, bool counted,
+                               bool *ceil)
+{
+    bool as[2] = {true, true}; /* without, with ceil_mode */
     for (int i = 0; i < 2; i++) {
         int64_t reach = (w->kernel[i] - 1) * w->dilation[i] - 2 * w->before[i];
-        if (w->before[i] != w->after[i] || 2 * w->before[i] > w->kernel[i] || w->before[i] < 0 ||
-            (average && w->dilation[i] != 1) || !dync__sz_lt(reach, dync__oi_extent(x, 2 + i)))
+        if (2 * w->before[i] > w->kernel[i] || w->before[i] < 0 ||
+            (counted && w->before[i] != w->after[i]) || (average && w->dilation[i] != 1) ||
+            !dync__sz_lt(reach, dync__oi_extent(x, 2 + i)))
             return false;
+        for (int k = 0; k < 2; k++) as[k] = as[k] && dync__oi_pool_counts(x, w, i, k != 0);
     }
-    return true;
+    *ceil = !as[0];
+    return as[0] || as[1];
 }
 
 /* Does dync's own pool of two dims say the same? One dim becomes two. */
 static bool dync__oi_pool_plain(const dync__onnx_call *c, dync_tensor **over, dync__oi_window *w,
-                                bool average)
+                                bool average, bool counted)
 {
-    if (w->n > 2 || w->ceil || c->n_out > 1 || !dync__oi_is_float(*over)) return false;
+    if (w->n > 2 || c->n_out > 1 || !dync__oi_is_float(*over)) return false;
     dync__oi_window two = *w;
     dync_tensor *x = *over;
     if (w->n == 1) {
         dync__oi_raise(&two);
         x = dync_unsqueeze(x, 2);
     }
-    return dync__oi_pool_fits(x, &two, average) ? *w = two, *over = x, true : false;
+    if (!dync__oi_pool_fits(x, &two, average, counted, &two.ceil)) return false;
+    *w = two;
+    *over = x;
+    return true;
 }
 
 /* Undoes dync__oi_raise: a result of one spatial dim. */
@@ -129,12 +155,12 @@ DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
     int dtype = dync__oi_type(x);
     if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
     bool line = w.n == 1;
-    if (dync__oi_pool_plain(c, &x, &w, false))
+    if (dync__oi_pool_plain(c, &x, &w, false, false))
         return dync__oi_out(
             c, 0,
             dync__oi_lower(dync_max_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
                                            dync__oi_pair(w.before), dync__oi_pair(w.dilation),
-                                           false),
+                                           w.ceil),
                            line));
     double low = dync__oi_is_float(x) ? -(double)INFINITY
                  : dtype == DYNC_U8   ? 0
@@ -161,11 +187,11 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
     bool padding = dync__oi_int(c, "count_include_pad") != 0;
     if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
     bool line = w.n == 1;
-    if (dync__oi_pool_plain(c, &x, &w, true))
+    if (dync__oi_pool_plain(c, &x, &w, true, padding))
         return dync__oi_out(
             c, 0,
             dync__oi_lower(dync_avg_pool2d(x, dync__oi_pair(w.kernel), dync__oi_pair(w.stride),
-                                           dync__oi_pair(w.before), false, padding),
+                                           dync__oi_pair(w.before), w.ceil, padding),
                            line));
     dync_dims one = dync__oi_sizes(x);
     one.d[0] = one.d[1] = 1;

@@ -81,6 +81,9 @@ DYNC__FN dync_status dync__oi_constant_of_shape(dync__onnx_call *c)
     DYNC__TRY(dync__onnx_tensor_make(a->t, &c->model->files, &t));
     dync_tensor *v = dync__give(t);
     if (!v) return DYNC_ERR_MEMORY;
+    if (dync__oi_is_float(v) && t->numel == 1) /* a number of the code, no constant that is read */
+        return dync__oi_out(
+            c, 0, dync__oi_full(shape, dync__load_f64(dync__tensor_data(t), t->dtype), t->dtype));
     return dync__oi_out_typed(c, 0, dync_expand(dync_reshape(v, DYNC_SCALAR), shape),
                               (int)a->t->data_type);
 }

@@ -231,6 +231,7 @@ DYNC__FN bool dync__oi_is_open(const dync_tensor *);
 /* Does a graph come out that may have sizes which data decide, and is t one of its values? */
 DYNC__FN bool dync__onnx_records(const dync_tensor *t);
 /* whole.c: the numbers of a recorded tensor in int64, sizes among them; NULL: they are not known */
+DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *); /* sized.c: are symbols among it? */
 DYNC__FN dync_tensor *dync__onnx_whole(const dync_tensor *);
 /* shape of a tensor; rank; one size. Plain numbers: where a size is symbolic, there is no graph of
  * all sizes. */

@@ -94,6 +94,7 @@ DYNC__FN int dync__ox_wide(int dtype);
 DYNC__FN dync__ox_name dync__ox_wide_in(dync__ox *, int i);
 /* a value of that type, as the node's result k */
 DYNC__FN dync__ox_name dync__ox_as_out(dync__ox *, dync__ox_name, int from, int k);
+DYNC__FN bool dync__ox_used(const dync__ox *, int k);          /* does anything read result k? */
 DYNC__FN void dync__ox_give(dync__ox *, int k, dync__ox_name); /* result k of several */
 DYNC__FN int dync__ox_axis(const dync__ox *, int i, int ndim); /* argument i, wrapped */
 DYNC__FN dync__ox_name dync__ox_reshape(dync__ox *, dync__ox_name, int n, const int64_t *shape);

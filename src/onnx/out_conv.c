@@ -183,7 +183,7 @@ static dync__ox_name dync__ox_unplanes(dync__ox *w, dync__ox_name x, const dync_
 }
 
 /* (self, kernel, stride, padding, ...): what ceil_mode adds at the end is padding after, so that
- * ONNX need not round by itself. */
+ * ONNX need not round by itself, but for symbolic sizes. Else it is the same on both sides. */
 static void dync__ox_pool(dync__ox *w, int arg, const int64_t *in, const int64_t *out,
                           int64_t *kernel, int64_t *stride, int64_t *pad, int64_t *after,
                           const int64_t *dilation)
@@ -195,20 +195,10 @@ static void dync__ox_pool(dync__ox *w, int arg, const int64_t *in, const int64_t
         if (stride[d] == 0) stride[d] = kernel[d];
         int64_t need = (out[d] - 1) * stride[d] + dilation[d] * (kernel[d] - 1) + 1;
         bool plain = !dync__is_token(in[d]) && !dync__is_token(out[d]);
-        after[d] = plain ? DYNC__MAX(need - in[d] - pad[d], 0) : pad[d];
+        int64_t room = plain ? need - in[d] - pad[d] : pad[d];
+        bool even = room <= pad[d] && pad[d] < room + stride[d]; /* as many windows fit */
+        after[d] = even ? pad[d] : DYNC__MAX(room, 0);
     }
-}
-
-/* Does anything read result k? */
-static bool dync__ox_used(const dync__ox *w, int k)
-{
-    const dync__graph *g = w->scope->graph;
-    for (int i = w->node->index; i < g->node.n; i++) {
-        const dync__node *n = g->node.at[i];
-        if (n->op == DYNC__NODE_GETITEM && n->args[0].as.node == w->node && n->args[1].as.i == k)
-            return n->n_users > 0;
-    }
-    return false;
 }
 
 DYNC__FN dync__ox_name dync__ox_max_pool(dync__ox *w)
@@ -223,12 +213,15 @@ DYNC__FN dync__ox_name dync__ox_max_pool(dync__ox *w)
     if (bytes) type = dtype;
     dync__ox_window(w, 4, 2, 1, dilation);
     dync__ox_pool(w, 1, in, out, kernel, stride, pad, after, dilation);
+    bool up = dync__ox_arg(w, 5)->as.i != 0 && dync__any_token(in[0], in[1]);
+    if (up) memcpy(after, pad, sizeof after);
     dync__ox_name x = bytes ? dync__ox_in(w, 0) : dync__ox_wide_in(w, 0);
     x = dync__ox_op1(w, "MaxPool", dync__ox_planes(w, x, lay));
     dync__ox_set_ints(w, "kernel_shape", 2, kernel);
     dync__ox_set_ints(w, "strides", 2, stride);
     dync__ox_set_ints(w, "dilations", 2, dilation);
     dync__ox_set_pads(w, 2, pad, after);
+    if (up) dync__ox_set_i(w, "ceil_mode", 1);
     if (!dync__ox_used(w, 1)) {
         dync__ox_give(w, 0, dync__ox_as_out(w, dync__ox_unplanes(w, x, lay), type, 0));
         return NULL;
@@ -311,9 +304,9 @@ DYNC__FN dync__ox_name dync__ox_avg_pool(dync__ox *w)
     dync__ox_pool(w, 1, in, out, kernel, stride, pad, after, none);
     bool plain = !dync__is_token(in[0]) && !dync__is_token(in[1]), edge = false,
          up = dync__ox_arg(w, 4)->as.i != 0, all = dync__ox_arg(w, 5)->as.i != 0;
+    bool open = up && !plain; /* ONNX rounds */
     for (int d = 0; d < 2; d++) edge = edge || pad[d] || after[d];
-    if (edge && up && !plain)
-        return dync__ox_refuse(w, "padded pooling of symbolic sizes, rounded up");
+    if (open) up = false;
     if (type != DYNC_F32 && type != DYNC_F64) return dync__ox_refuse(w, "pooling of integers");
     dync__ox_name x = dync__ox_planes(w, dync__ox_wide_in(w, 0), lay);
     if (edge && up) {
@@ -323,10 +316,9 @@ DYNC__FN dync__ox_name dync__ox_avg_pool(dync__ox *w)
     x = dync__ox_op1(w, "AveragePool", x);
     dync__ox_set_ints(w, "kernel_shape", 2, kernel);
     dync__ox_set_ints(w, "strides", 2, stride);
-    if (edge && !up) {
-        dync__ox_set_pads(w, 2, pad, pad);
-        dync__ox_set_i(w, "count_include_pad", all);
-    }
+    if (edge && !up) dync__ox_set_pads(w, 2, pad, pad);
+    if (!up && all) dync__ox_set_i(w, "count_include_pad", 1);
+    if (open) dync__ox_set_i(w, "ceil_mode", 1);
     if (edge && up) {
         x = dync__ox_op2(w, "Mul", x, dync__ox_scalar(w, type, (double)(kernel[0] * kernel[1])));
         x = dync__ox_op2(w, "Mul", x,

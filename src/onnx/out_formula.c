@@ -11,6 +11,7 @@
 #include "../dync.in.h"
 #if !defined(DYNC_NO_ONNX)
 #include "out.h"
+#include "out_rows.def.h"
 DYNC__COLD
 
 enum { DYNC__OX_MEMO = 32, DYNC__OX_OPERANDS = 4 };
@@ -160,6 +161,33 @@ static dync__ox_name dync__ox_operand(dync__ox *w, int i, int common, int dtype)
     return a->kind == DYNC__A_NONE ? "" : dync__ox_number(w, &held, dtype);
 }
 
+/* As one operator of ONNX; NULL: there is none, or its attribute is symbolic. */
+static dync__ox_name dync__ox_whole(dync__ox *w, dync__ox_name x)
+{
+    static const struct {
+        int op;
+        const char *type, *attribute;
+    } whole[] = {
+#define DYNC__X(name, type, attribute) {DYNC__OP_##name, type, attribute},
+        DYNC__OX_WHOLE(DYNC__X)
+#undef DYNC__X
+    };
+    int i = 0;
+    while (i < DYNC__COUNT_OF(whole) && whole[i].op != w->node->op) i++;
+    if (i == DYNC__COUNT_OF(whole)) return NULL;
+    double number = 0;
+    if (whole[i].attribute) {
+        const dync__arg *a = dync__ox_arg(w, 1);
+        if (!dync__arg_is_number(a) || (a->kind == DYNC__A_INT && dync__is_token(a->as.i)))
+            return NULL;
+        number = dync__arg_number(a);
+        if (!(fabs(number) <= (double)FLT_MAX)) return NULL; /* symbolic ones are NaN */
+    }
+    x = dync__ox_op1(w, whole[i].type, x);
+    if (whole[i].attribute) dync__ox_set_f(w, whole[i].attribute, number);
+    return x;
+}
+
 DYNC__FN dync__ox_name dync__ox_pointwise(dync__ox *w)
 {
     dync__opcall call;
@@ -176,7 +204,8 @@ DYNC__FN dync__ox_name dync__ox_pointwise(dync__ox *w)
     if (type == DYNC_BOOL && !row->b) type = DYNC_I32;
     for (int i = 0; i < w->node->nargs && i < DYNC__OX_OPERANDS; i++)
         operand[i] = dync__ox_operand(w, i, common, type);
-    dync__ox_name out = dync__ox_formula(w, text, type, operand);
+    dync__ox_name out = type == DYNC_F32 ? dync__ox_whole(w, operand[0]) : NULL;
+    if (!out) out = dync__ox_formula(w, text, type, operand);
     return dync__ox_as_out(w, out, op->flags & DYNC__OP_BOOL_OUT ? DYNC_BOOL : type, 0);
 }
 #endif

@@ -116,16 +116,19 @@ DYNC__FN dync__ox_name dync__ox_layer_norm(dync__ox *w)
     const dync__arg *shape = dync__ox_arg(w, 1);
     int type = dync__ox_wide(dync__ox_of(w, 0)->dtype);
     if (type != DYNC_F32) return dync__ox_layer_norm_f64(w, shape->n);
+    bool bias = dync__ox_has(w, 3);
     dync__ox_name in[3] = {dync__ox_wide_in(w, 0),
                            dync__ox_or(w, 2, type, 1, shape->n, shape->as.dims),
-                           dync__ox_or(w, 3, type, 0, shape->n, shape->as.dims)};
-    dync__ox_name x = dync__ox_emit(w, "LayerNormalization", 3, in);
+                           bias ? dync__ox_or(w, 3, type, 0, shape->n, shape->as.dims) : ""};
+    dync__ox_name x = dync__ox_emit(w, "LayerNormalization", bias ? 3 : 2, in);
     dync__ox_set_i(w, "axis", -shape->n);
     dync__ox_set_f(w, "epsilon", dync__arg_number(dync__ox_arg(w, 4)));
-    dync__ox_name mean = dync__ox_more(w), invstd = dync__ox_more(w);
+    bool statistics = dync__ox_used(w, 1) || dync__ox_used(w, 2);
+    dync__ox_name mean = statistics ? dync__ox_more(w) : NULL,
+                  invstd = statistics ? dync__ox_more(w) : NULL;
     dync__ox_give(w, 0, dync__ox_as_out(w, x, type, 0));
-    dync__ox_give(w, 1, dync__ox_as_out(w, mean, type, 1));
-    dync__ox_give(w, 2, dync__ox_as_out(w, invstd, type, 2));
+    if (mean) dync__ox_give(w, 1, dync__ox_as_out(w, mean, type, 1));
+    if (invstd) dync__ox_give(w, 2, dync__ox_as_out(w, invstd, type, 2));
     return NULL;
 }
 

@@ -31,13 +31,18 @@ DYNC__FN dync__ox_name dync__ox_clamp(dync__ox *w)
 {
     int dtype = w->node->info[0].dtype, type = dync__ox_wide(dtype);
     dync__ox_name x = dync__ox_cast(w, dync__ox_in(w, 0), dync__ox_of(w, 0)->dtype, type);
+    dync__ox_name bound[3] = {x, "", ""};
+    bool whole = true; /* Clip has bounds without dims */
     for (int i = 1; i < 3; i++) {
         if (dync__ox_arg(w, i)->kind == DYNC__A_NONE) continue;
-        dync__ox_name bound =
-            dync__ox_has(w, i) ? dync__ox_cast(w, dync__ox_in(w, i), dync__ox_of(w, i)->dtype, type)
-                               : dync__ox_number(w, dync__ox_arg(w, i), type);
-        x = dync__ox_op2(w, i == 1 ? "Max" : "Min", bound, x);
+        bound[i] = dync__ox_has(w, i)
+                       ? dync__ox_cast(w, dync__ox_in(w, i), dync__ox_of(w, i)->dtype, type)
+                       : dync__ox_number(w, dync__ox_arg(w, i), type);
+        whole = whole && !dync__ox_has(w, i);
     }
+    if (whole) return dync__ox_as_out(w, dync__ox_emit(w, "Clip", 3, bound), type, 0);
+    for (int i = 1; i < 3; i++)
+        if (*bound[i]) x = dync__ox_op2(w, i == 1 ? "Max" : "Min", bound[i], x);
     return dync__ox_as_out(w, x, type, 0);
 }
 
@@ -65,15 +70,46 @@ DYNC__FN dync__ox_name dync__ox_pow(dync__ox *w)
 
 /* ---- factories ------------------------------------------------------------------------------- */
 
+/* Is it no number, or a symbolic one? */
+static bool dync__ox_is_open(const dync__arg *a)
+{
+    return !dync__arg_is_number(a) || (a->kind == DYNC__A_INT && dync__is_token(a->as.i)) ||
+           (a->kind == DYNC__A_FLOAT && dync__is_sf(dync__sf_bits(a->as.f)));
+}
+
 /* One number everywhere: that of the row, or the argument before the dtype. */
 DYNC__FN dync__ox_name dync__ox_fill(dync__ox *w)
 {
     const dync__info *out = &w->node->info[0];
     int type = dync__ox_expands(out->dtype);
     bool given = w->node->op == DYNC__OP_full || w->node->op == DYNC__OP_full_like;
-    dync__ox_name x = given ? dync__ox_number(w, dync__ox_arg(w, 1), type)
+    const dync__arg *a = given ? dync__ox_arg(w, 1) : NULL;
+    bool open = a && dync__ox_is_open(a);
+    if (open || !out->lay.ndim) {
+        dync__ox_name x = a ? dync__ox_number(w, a, type)
                             : dync__ox_scalar(w, type, dync__ox_text(w) ? 1 : 0);
-    return dync__ox_as_out(w, dync__ox_expand(w, x, out->lay.ndim, out->lay.shape), type, 0);
+        return dync__ox_as_out(w, dync__ox_expand(w, x, out->lay.ndim, out->lay.shape), type, 0);
+    }
+    char *one = dync__arena_alloc(w->arena, 8);
+    const int64_t shape = 1;
+    if (!one) return w->status = DYNC_ERR_MEMORY, "";
+    if (a && a->kind == DYNC__A_INT && dync__dtype_info(type)->kind != 'f')
+        dync__store_i64(one, type, a->as.i);
+    else
+        dync__store_f64(one, type, a ? dync__arg_number(a) : dync__ox_text(w) ? 1 : 0);
+    dync__onnx_tensor *value =
+        dync__ox_tensor(w, type, 1, &shape, one, (size_t)dync__dtype_info(type)->bytes);
+    dync__ox_name x =
+        dync__ox_op1(w, "ConstantOfShape", dync__ox_shape(w, out->lay.ndim, out->lay.shape));
+    dync__ox_set_tensor(w, "value", value);
+    return dync__ox_as_out(w, x, type, 0);
+}
+
+/* Is argument i this number, no symbolic one? */
+static bool dync__ox_is_number(const dync__ox *w, int i, int64_t value)
+{
+    const dync__arg *a = dync__ox_arg(w, i);
+    return !dync__ox_is_open(a) && dync__arg_number(a) == (double)value;
 }
 
 DYNC__FN dync__ox_name dync__ox_arange(dync__ox *w)
@@ -81,8 +117,10 @@ DYNC__FN dync__ox_name dync__ox_arange(dync__ox *w)
     const dync__info *out = &w->node->info[0];
     int type = dync__dtype_info(out->dtype)->kind == 'f' ? DYNC_F64 : DYNC_I64;
     dync__ox_name x = dync__ox_cast(w, dync__ox_range(w, out->lay.shape[0]), DYNC_I64, type);
-    x = dync__ox_op2(w, "Mul", x, dync__ox_number(w, dync__ox_arg(w, 2), type));
-    x = dync__ox_op2(w, "Add", x, dync__ox_number(w, dync__ox_arg(w, 0), type));
+    if (!dync__ox_is_number(w, 2, 1))
+        x = dync__ox_op2(w, "Mul", x, dync__ox_number(w, dync__ox_arg(w, 2), type));
+    if (!dync__ox_is_number(w, 0, 0))
+        x = dync__ox_op2(w, "Add", x, dync__ox_number(w, dync__ox_arg(w, 0), type));
     return dync__ox_as_out(w, x, type, 0);
 }
 

@@ -75,7 +75,7 @@
     X(logsigmoid,    "Sub(Min(0,a),log1p(Exp(Neg(Abs(a)))))", 0, 0)                                                  \
     X(mish,          "Mul(a,Tanh(log1p(Exp(a))))", 0, 0)                                                             \
     X(neg,           "Neg(a)", 0, 0)                                                                                 \
-    X(reciprocal,    "Div(1,a)", 0, 0)                                                                               \
+    X(reciprocal,    "Reciprocal(a)", 0, 0)                                                                          \
     X(relu,          "Relu(a)", "Max(a,0)", 0)                                                                       \
     X(relu6,         "Min(6,Max(0,a))", 0, 0)                                                                        \
     X(round,         "Round(a)", "a", 0)                                                                             \
@@ -100,6 +100,19 @@
     X(hardswish,     "Div(Mul(a,Min(6,Max(0,Add(a,3)))),6)", 0, 0)                                                   \
     X(selu,          "Where(Greater(a,0),Mul(a,1.0507009873554805),Mul(expm1(a),1.7580993408473766))", 0, 0)         \
     X(_binary_cross_entropy, "Sub(Mul(Sub(b,1),Max(-100,log1p(Neg(a)))),Mul(b,Max(-100,Log(a))))", 0, 0)
+/* clang-format on */
+
+/* Those of them that are one operator of ONNX in float32, which runtimes have it for: the attribute
+ * that argument 1 is. */
+/* clang-format off */
+#define DYNC__OX_WHOLE(X)                    \
+    X(celu,       "Celu",      "alpha")      \
+    X(elu,        "Elu",       "alpha")      \
+    X(hardswish,  "HardSwish", NULL)         \
+    X(leaky_relu, "LeakyRelu", "alpha")      \
+    X(mish,       "Mish",      NULL)         \
+    X(selu,       "Selu",      NULL)         \
+    X(softplus,   "Softplus",  NULL)
 /* clang-format on */
 
 /* Parts of formulas. */

@@ -10,10 +10,20 @@ DYNC__COLD
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
+/* A size that the call leaves to be found out (-1) is left to ONNX, too, which finds it out where
+ * no other one is 0. */
 DYNC__FN dync__ox_name dync__ox_reshape_row(dync__ox *w)
 {
     const dync__layout *out = &w->node->info[0].lay;
-    return dync__ox_reshape(w, dync__ox_in(w, 0), out->ndim, out->shape);
+    const dync__arg *a = w->node->nargs > 1 ? dync__ox_arg(w, 1) : NULL;
+    int64_t shape[DYNC_MAX_DIMS];
+    bool zero = false;
+    for (int d = 0; d < out->ndim; d++) zero = zero || out->shape[d] == 0;
+    for (int d = 0; d < out->ndim; d++) {
+        bool open = a && a->kind == DYNC__A_DIMS && a->n == out->ndim && a->as.dims[d] == -1;
+        shape[d] = open && !zero ? -1 : out->shape[d];
+    }
+    return dync__ox_reshape(w, dync__ox_in(w, 0), out->ndim, shape);
 }
 
 DYNC__FN dync__ox_name dync__ox_expand_row(dync__ox *w)

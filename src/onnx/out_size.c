@@ -75,6 +75,17 @@ DYNC__FN dync__ox_name dync__ox_as_out(dync__ox *w, dync__ox_name x, int from, i
     return dync__ox_cast(w, x, from, w->node->info[k].dtype);
 }
 
+DYNC__FN bool dync__ox_used(const dync__ox *w, int k)
+{
+    const dync__graph *g = w->scope->graph;
+    for (int i = w->node->index; i < g->node.n; i++) {
+        const dync__node *n = g->node.at[i];
+        if (n->op == DYNC__NODE_GETITEM && n->args[0].as.node == w->node && n->args[1].as.i == k)
+            return n->n_users > 0;
+    }
+    return false;
+}
+
 /* The node that made the value gets the name of the graph's node. */
 DYNC__FN void dync__ox_give(dync__ox *w, int k, dync__ox_name x)
 {

@@ -37,7 +37,6 @@ DYNC__FN dync__program *dync__onnx_program(dync__blob *taken, const char *folder
 /* sized.c */
 typedef enum { DYNC__ONNX_RUN, DYNC__ONNX_COMPUTED, DYNC__ONNX_RECORD } dync__onnx_known;
 DYNC__FN bool dync__onnx_call_is_sized(const dync__opcall *);
-DYNC__FN bool dync__onnx_holds_sizes(const dync__tensor *);
 DYNC__FN dync__onnx_known dync__onnx_known_call(dync__opcall *, dync__tensor *const *in, int n,
                                                 dync_status *);
 DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *);
@@ -90,6 +89,8 @@ DYNC__FN dync_status dync__onnx_fold_body(dync__onnx_loaded *, const dync__onnx_
  * already, or NULL: it is to be recorded */
 DYNC__FN dync_status dync__onnx_data_fake(dync__onnx_recorder *, dync__opcall *,
                                           const dync__arg *node, const dync__node **before);
+/* neat.c: what says nothing goes; names in order */
+DYNC__FN dync_status dync__onnx_neat(dync__graph *);
 DYNC__FN dync_tensor *dync__onnx_record_input(dync__onnx_recorder *, const dync__onnx_port *);
 DYNC__FN dync_status dync__onnx_record_output(dync__onnx_recorder *, int n,
                                               const dync__onnx_value *);

@@ -1,0 +1,68 @@
+/* onnx/neat.c: a graph that was made of a model, without what says nothing: what nobody reads, and
+ * a dim of one element that goes as soon as it has come, as layers of one direction make it. Names
+ * are given anew, in order, so that what is written and read again is the same text. After
+ * record.c. */
+#include "../dync.in.h"
+#include "record.h"
+DYNC__COLD
+
+/* Argument i, a dim, from the front. -1: it is none. */
+static int64_t dync__neat_dim(const dync__node *n, int i, int ndim)
+{
+    const dync__arg *a = n->nargs > i ? &n->args[i] : NULL;
+    if (!a || a->kind != DYNC__A_INT || a->as.i < -ndim || a->as.i >= ndim) return -1;
+    return a->as.i < 0 ? a->as.i + ndim : a->as.i;
+}
+
+/* What the node takes away again, its first argument's own argument; NULL: it does not. */
+static dync__node *dync__neat_undone(const dync__node *n)
+{
+    bool item = n->op == DYNC__OP_select;
+    if ((n->op != DYNC__OP_squeeze && !item) || n->nargs < 2 || n->args[0].kind != DYNC__A_NODE)
+        return NULL;
+    const dync__node *in = n->args[0].as.node;
+    if (in->op != DYNC__OP_unsqueeze || in->nargs < 2 || in->args[0].kind != DYNC__A_NODE)
+        return NULL;
+    if (item && (n->args[2].kind != DYNC__A_INT || (n->args[2].as.i != 0 && n->args[2].as.i != -1)))
+        return NULL;
+    int ndim = in->info[0].lay.ndim;
+    int64_t dim = dync__neat_dim(n, 1, ndim);
+    return dim >= 0 && dim == dync__neat_dim(in, 1, ndim) ? in->args[0].as.node : NULL;
+}
+
+/* The node that an argument stands for; user is not looked at. */
+static void dync__neat_use(void *user, dync__arg *arg)
+{
+    (void)user;
+    if (arg->as.node->mark) arg->as.node = arg->as.node->mark;
+}
+
+/* As the recorder names them: calls by their operators, constants by their names in the file. */
+static dync_status dync__neat_names(dync__graph *g)
+{
+    dync__map_free(&g->names);
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *n = g->node.at[i];
+        bool call = n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD;
+        const char *hint = call || n->kind == DYNC__N_GET_ATTR ? n->target : n->name;
+        const char *name = dync__graph_unique(g, hint);
+        if (!name) return DYNC_ERR_MEMORY;
+        if (n->target == n->name) n->target = name;
+        n->name = name;
+    }
+    return DYNC_OK;
+}
+
+DYNC__FN dync_status dync__onnx_neat(dync__graph *g)
+{
+    for (int i = 0; i < g->node.n; i++) {
+        dync__node *n = g->node.at[i], *was;
+        dync__node_each_input(n, dync__neat_use, NULL);
+        was = dync__neat_undone(n);
+        /* an input stays apart from a result: they would share memory */
+        n->mark = was && was->kind != DYNC__N_PLACEHOLDER ? was : NULL;
+    }
+    for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
+    DYNC__TRY(dync__graph_dce(g));
+    return dync__neat_names(g);
+}
