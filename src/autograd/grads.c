@@ -162,7 +162,7 @@ static dync_tensor *dync__g_pow_self(dync__grad *g)
     dync_value p = dync__ga(g, 1);
     if (p.kind != DYNC_KIND_TENSOR) {
         double number = dync__ga_float(g, 1);
-        if (!(number < 0 || number > 0)) return dync_zeros_like(gy);
+        if (number <= 0 && number >= 0) return dync_zeros_like(gy);
         dync_value less = p.kind == DYNC_KIND_FLOAT ? dync_v_float(number - 1)
                                                     : dync_v_int(dync__ga_int(g, 1) - 1);
         return dync_mul(gy, dync_mul(p, dync_pow(x, less)));

@@ -134,14 +134,17 @@ DYNC__FN dync_status dync__g_prod(dync__grad *g)
                                               : dync__g_prod_by_quotients(g, x, shape, reduced)));
 }
 
-/* 2 / (n - correction) gy (x - mean) */
+/* 2 / (n - correction) gy (x - mean); of fewer elements than corrected for infinite, but where x
+ * is the mean, as in PyTorch. */
 static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
 {
     dync_dims dims = dync__ga_dims(g, 1), shape = dync__ga_shape(g, 0);
     dync_tensor *x = dync__grads_x(g);
+    dync_tensor *mean = dync_mean(x, dims, true);
     double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
-    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)),
-                    dync_sub(x, dync_mean(x, dims, true)));
+    if (n <= 0 && !dync__is_sf(dync__sf_bits(n)))
+        return dync_mul(gy, dync_where(dync_eq(x, mean), NAN, HUGE_VAL));
+    return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)), dync_sub(x, mean));
 }
 
 DYNC__FN dync_status dync__g_var(dync__grad *g)

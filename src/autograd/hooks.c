@@ -29,6 +29,35 @@ DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *node)
     return leaf->grad ? &leaf->grad->hook : &none;
 }
 
+/* What a hook gives is of the form of what it got. */
+static dync_status dync__hook_fits(const dync__tensor *grad, const dync__tensor *given)
+{
+    if (given->lay.ndim != grad->lay.ndim ||
+        !dync__sz_same(grad->lay.ndim, grad->lay.shape, given->lay.shape)) {
+        dync__str s = {0};
+        dync__shape_text(&s, grad->lay.ndim, grad->lay.shape);
+        dync__str_add(&s, ", got ");
+        dync__shape_text(&s, given->lay.ndim, given->lay.shape);
+        dync__fail(DYNC_ERR_SHAPE, "hook has changed the size of the gradient: expected %s",
+                   dync__str_get(&s));
+        dync__str_free(&s);
+        return DYNC_ERR_SHAPE;
+    }
+    if (given->dtype == grad->dtype) return DYNC_OK;
+    return dync__fail(DYNC_ERR_DTYPE,
+                      "hook has changed the type of the gradient: expected %s, "
+                      "got %s",
+                      dync__dtype_info(grad->dtype)->name, dync__dtype_info(given->dtype)->name);
+}
+
+/* The hooks of this moment: one that adds or removes others does so for the next time. */
+static dync_status dync__hooks_now(const dync__hook_list *list, dync__hook_list *copy)
+{
+    for (int i = 0; i < list->n; i++)
+        if (!dync__vec_push(copy, list->at[i])) return dync__vec_free(copy), DYNC_ERR_MEMORY;
+    return DYNC_OK;
+}
+
 /* Replaces *grad (owned, may be NULL) by what fn returns. */
 static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **grad)
 {
@@ -42,12 +71,7 @@ static dync_status dync__hook_call(const dync__hook_entry *h, dync__tensor **gra
     if (!result || result == given) return DYNC_OK;
     dync__tensor *t = dync__open(result), *before = *grad;
     if (!t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_VALUE;
-    if (before && (!dync__sz_eq(t->numel, before->numel) || t->lay.ndim != before->lay.ndim))
-        return dync__fail(DYNC_ERR_SHAPE,
-                          "hook has changed the size of the gradient: expected "
-                          "%lld elements, got %lld",
-                          (long long)dync__sz_hint(before->numel),
-                          (long long)dync__sz_hint(t->numel));
+    if (before) DYNC__TRY(dync__hook_fits(before, t));
     dync__ref(t);
     *grad = t;
     dync__unref(before);
@@ -65,23 +89,28 @@ static void dync__hook_retain(const dync__hook_entry *h, dync__tensor *grad)
     dync__unref(before);
 }
 
+static dync_status dync__hook_before(dync__gnode *node, int i, const dync__hook_entry *h,
+                                     dync__tensor **grad)
+{
+    dync__walk_record *r = dync__walk_recorder;
+    if (h->kind == DYNC__HOOK_PRE || (h->kind == DYNC__HOOK_TENSOR && *grad))
+        return dync__hook_call(h, grad);
+    if (h->kind != DYNC__HOOK_RETAIN) return DYNC_OK;
+    if (r && *grad) return r->retain(r, node, i, *grad);
+    dync__hook_retain(h, *grad);
+    return DYNC_OK;
+}
+
 /* Hooks of the node's outputs, in the order in which they were registered: each sees what the one
- * before gave. grad_out[i] may be NULL: tensor hooks are not called then, pre hooks are. The entry
- * is copied: a hook may add or remove hooks, which moves the list. */
+ * before gave. grad_out[i] may be NULL: tensor hooks are not called then, pre hooks are. */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
 {
-    const dync__hook_list *list = dync__gnode_hooks(node);
-    dync__walk_record *r = dync__walk_recorder;
-    for (int i = 0; i < list->n; i++) {
-        dync__hook_entry h = list->at[i];
-        if ((h.kind == DYNC__HOOK_TENSOR && grad_out[h.nr]) || h.kind == DYNC__HOOK_PRE)
-            DYNC__TRY(dync__hook_call(&h, &grad_out[h.nr]));
-        if (h.kind == DYNC__HOOK_RETAIN && r && grad_out[h.nr])
-            DYNC__TRY(r->retain(r, node, i, grad_out[h.nr]));
-        else if (h.kind == DYNC__HOOK_RETAIN)
-            dync__hook_retain(&h, grad_out[h.nr]);
-    }
-    return DYNC_OK;
+    dync__hook_list now = {0};
+    dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
+    for (int i = 0; status == DYNC_OK && i < now.n; i++)
+        status = dync__hook_before(node, i, &now.at[i], &grad_out[now.at[i].nr]);
+    dync__vec_free(&now);
+    return status;
 }
 
 /* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that
@@ -91,27 +120,29 @@ DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in
     int first = 0;
     while (first < node->n_in && !grad_in[first]) first++;
     dync__tensor *none = NULL;
-    for (int i = 0; i < node->hook.n; i++) {
-        dync__hook_entry h = node->hook.at[i];
-        if (h.kind == DYNC__HOOK_POST)
-            DYNC__TRY(dync__hook_call(&h, first < node->n_in ? &grad_in[first] : &none));
-    }
+    dync__hook_list now = {0};
+    dync_status status = dync__hooks_now(&node->hook, &now);
+    for (int i = 0; status == DYNC_OK && i < now.n; i++)
+        if (now.at[i].kind == DYNC__HOOK_POST)
+            status = dync__hook_call(&now.at[i], first < node->n_in ? &grad_in[first] : &none);
+    dync__vec_free(&now);
     dync__unref(none);
-    return DYNC_OK;
+    return status;
 }
 
 DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
 {
-    const dync__hook_list *list = dync__gnode_hooks(node);
-    for (int i = 0; i < list->n; i++) {
-        dync__hook_entry h = list->at[i];
-        if (h.kind != DYNC__HOOK_AFTER) continue;
+    dync__hook_list now = {0};
+    dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
+    for (int i = 0; status == DYNC_OK && i < now.n; i++) {
+        if (now.at[i].kind != DYNC__HOOK_AFTER) continue;
         uint64_t errors = dync__error_count();
-        h.after(dync__handle(dync__gnode_leaf(node)), h.user);
+        now.at[i].after(dync__handle(dync__gnode_leaf(node)), now.at[i].user);
         if (dync__error_count() != errors)
-            return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
+            status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     }
-    return DYNC_OK;
+    dync__vec_free(&now);
+    return status;
 }
 
 /* ---- registering ----------------------------------------------------------------------------- */

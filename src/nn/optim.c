@@ -14,7 +14,7 @@ DYNC__COLD
 /* Zero means "not given" in the options. */
 DYNC__RARE static double dync__optim_default(double x, double otherwise)
 {
-    return x > 0 || x < 0 ? x : otherwise;
+    return x <= 0 && x >= 0 ? otherwise : x; /* NaN is given */
 }
 
 /* The tensor of a handle with a reference for the optimizer; NULL passes. */

@@ -161,9 +161,6 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
 {
     dync__chain c = {0};
     double beta = dync__arg_number(&call->args[2]);
-    if (beta < 0)
-        return dync__fail(DYNC_ERR_VALUE, "smooth_l1_loss does not support negative values for "
-                                          "beta.");
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
     dync__dt *far = dync__chain_tf(&c, DYNC__OP_ge, gap, beta),

@@ -27,6 +27,7 @@ DYNC__FN dync_status dync__d_normalize(dync__opcall *call)
     dync__dt *x;
     int dim;
     DYNC__TRY(dync__dt_self(call, &x));
+    DYNC__TRY(dync__infer_floating(x));
     DYNC__TRY(dync__dn_dim(call, 2, x->lay.ndim, &dim));
     dync__dt *n = dync__dn_at_least(&c, dync__dn_norm(&c, x, call->args[1], dim, true),
                                     dync__dn_number(call, 3));
@@ -44,6 +45,7 @@ DYNC__FN dync_status dync__d_cosine_similarity(dync__opcall *call)
     int common = dync__op_common_dtype(call);
     DYNC__TRY(dync__infer_tensor(call, 0, &x[0]));
     DYNC__TRY(dync__infer_tensor(call, 1, &x[1]));
+    if (dync__dtype_info(common)->kind != 'f') DYNC__TRY(dync__infer_floating(x[0]));
     DYNC__TRY(dync__broadcast(x[0]->lay.ndim, x[0]->lay.shape, x[1]->lay.ndim, x[1]->lay.shape, &n,
                               shape));
     DYNC__TRY(dync__dn_dim(call, 2, n, &dim));

@@ -315,7 +315,7 @@ DYNC__FN dync_status dync__d_unfold(dync__opcall *call)
     int dim = 0;
     DYNC__TRY(dync__dt_self(call, &x));
     int n = x->lay.ndim;
-    if (n) DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
+    DYNC__TRY(dync__dn_dim(call, 1, n, &dim));
     int64_t size = n ? x->lay.shape[dim] : 1;
     if (window < 0 || dync__sz_lt(size, window))
         return dync__fail(DYNC_ERR_VALUE,

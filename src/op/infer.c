@@ -166,7 +166,7 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
                                        : a[0].as.t->dtype;
     bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
     switch (op) {
-    case DYNC__OP_full: return half ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full: return dync__infer_number_fits(&a[1], dtype);
     case DYNC__OP_full_like:
     case DYNC__OP_fill:
     case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
@@ -179,7 +179,15 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
         dtype = dync__op_common_dtype(call);
         DYNC__TRY(dync__infer_bound(&a[1], dtype, true));
         return dync__infer_bound(&a[2], dtype, false);
+    case DYNC__OP_celu: /* alpha divides: 0 is refused; NaN is not, as in PyTorch */
+        return dync__arg_number(&a[1]) < 0 || !(dync__arg_number(&a[1]) <= 0)
+                   ? DYNC_OK
+                   : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
     case DYNC__OP_hardtanh:
+        if (dync__dtype_info(dtype)->kind != 'f') {
+            DYNC__TRY(dync__infer_number_fits(&a[1], DYNC_I64));
+            DYNC__TRY(dync__infer_number_fits(&a[2], DYNC_I64));
+        }
         if (dync__arg_number(&a[1]) > dync__arg_number(&a[2]))
             return dync__fail(DYNC_ERR_VALUE, "min_val cannot be greater than max_val");
         return DYNC_OK;

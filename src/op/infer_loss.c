@@ -94,6 +94,14 @@ DYNC__FN dync_status dync__i_loss(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__broadcast(x->lay.ndim, x->lay.shape, y->lay.ndim, y->lay.shape, &n, shape));
     int dtype = dync__promote(x->dtype, y->dtype);
     if (dync__dtype_info(dtype)->kind != 'f') return dync__infer_floating(x);
+    bool smooth = call->op == DYNC__OP_smooth_l1_loss;
+    if (!smooth && call->op != DYNC__OP_mse_loss) { /* those two count bools */
+        if (x->dtype == DYNC_BOOL || y->dtype == DYNC_BOOL)
+            return dync__fail(DYNC_ERR_DTYPE, "not implemented for 'Bool'");
+    }
+    if (smooth && dync__arg_number(&call->args[2]) < 0)
+        return dync__fail(DYNC_ERR_VALUE, "smooth_l1_loss does not support negative values for "
+                                          "beta.");
     return dync__infer_fresh(out, dtype, device, 0, NULL);
 }
 

@@ -129,15 +129,11 @@ DYNC__FN dync_status dync__i_float_unary(const dync__opcall *call, dync__info *o
     return dync__infer_broadcast(call, t->dtype, out);
 }
 
-/* alpha divides: 0 is refused; NaN is not, as in PyTorch. */
 DYNC__FN dync_status dync__i_celu(const dync__opcall *call, dync__info *out)
 {
     DYNC__TRY(dync__i_float_unary(call, out));
     DYNC__TRY(dync__infer_number(call, 1));
-    double alpha = dync__arg_number(&call->args[1]);
-    return alpha < 0 || alpha > 0 || alpha != alpha
-               ? DYNC_OK
-               : dync__fail(DYNC_ERR_VALUE, "ZeroDivisionError: alpha cannot be 0 for CELU");
+    return dync__infer_numbers(call, DYNC__OP_celu);
 }
 
 /* Two Python numbers make a 0-dim tensor, as torch.add(1, 2) would if it took them. Comparisons

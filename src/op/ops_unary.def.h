@@ -113,7 +113,8 @@
 /* clang-format off */
 #define DYNC__OPS_ACTIVATION(X)                                                                                      \
     X(celu, POINTWISE, "(Tensor self, float alpha)", 1, i_celu, e_celu, none, g_celu, none,                          \
-      "torch.nn.functional.celu", 0, -1, "self where positive, else alpha * (exp(self / alpha) - 1)")                \
+      "torch.nn.functional.celu", DYNC__OP_FITS, -1,                                                                \
+      "self where positive, else alpha * (exp(self / alpha) - 1)")                                                   \
     X(glu, COMPOSITE, "(Tensor self, int dim)", 1, i_composite, none, none, none, d_glu, "torch.nn.functional.glu",  \
       0, -1, "the first half of dim times sigmoid of the second")                                                    \
     X(hardshrink, COMPOSITE, "(Tensor self, float lambd)", 1, i_composite, none, none, none, d_hardshrink,           \

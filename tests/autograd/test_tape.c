@@ -709,6 +709,94 @@ TEST(tensor_hooks)
     dync_shutdown();
 }
 
+static dync_tensor *turned(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_contiguous(dync_t(g));
+}
+static dync_tensor *widened(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_to_dtype(g, DYNC_F64);
+}
+
+TEST(hooks_keep_shape_and_type)
+{
+    QUIET;
+    const dync_hook hooks[] = {turned, widened};
+    for (int of_leaf = 0; of_leaf < 2; of_leaf++) {
+        for (int i = 0; i < 2; i++) {
+            dync_tensor *x = dync_ones(dync_shape(2, 3), .requires_grad = true),
+                        *y = dync_mul(x, 2);
+            dync_register_hook(of_leaf ? x : y, hooks[i], NULL);
+            EXPECT(dync_backward(total(y)) != DYNC_OK);
+            expect_error(i ? DYNC_ERR_DTYPE : DYNC_ERR_SHAPE,
+                         i ? "hook has changed the type of the gradient: expected float32, got "
+                             "float64"
+                           : "hook has changed the size of the gradient: expected [2, 3], got "
+                             "[3, 2]");
+        }
+    }
+    dync_shutdown();
+}
+
+/* What a hook adds or removes is for the next time: those of the moment run, each once. */
+static struct {
+    dync_tensor *on;
+    int id, other;
+} changing;
+static dync_tensor *adds(dync_tensor *g, void *user)
+{
+    (void)g;
+    calls++;
+    dync_register_hook(changing.on, adds, user);
+    return NULL;
+}
+static dync_tensor *removes(dync_tensor *g, void *user)
+{
+    (void)user;
+    calls++;
+    dync_remove_hook(changing.on, changing.id);
+    dync_remove_hook(changing.on, changing.other);
+    return dync_mul(g, 2);
+}
+static void adds_after(dync_tensor *param, void *user)
+{
+    calls++;
+    dync_register_post_accumulate_hook(param, adds_after, user);
+}
+
+TEST(hooks_that_change_hooks)
+{
+    for (int of_leaf = 0; of_leaf < 2; of_leaf++) {
+        dync_tensor *x = LEAF(1, 2), *y = dync_mul(x, 3);
+        changing.on = of_leaf ? x : y;
+        calls = 0;
+        dync_register_hook(changing.on, adds, NULL);
+        EXPECT_OK(dync_backward_opt(dync_v_tensor(total(y)), DYNC_NONE,
+                                    (dync_grad_options){.retain_graph = true}));
+        EXPECT_EQ_INT(calls, 1);
+        EXPECT_OK(dync_backward(total(y)));
+        EXPECT_EQ_INT(calls, 3);
+        x = LEAF(1, 2), y = dync_mul(x, 3);
+        changing.on = of_leaf ? x : y;
+        changing.id = dync_register_hook(changing.on, removes, NULL);
+        changing.other = dync_register_hook(changing.on, square, NULL);
+        calls = 0;
+        EXPECT_OK(dync_backward_opt(dync_v_tensor(total(y)), DYNC_NONE,
+                                    (dync_grad_options){.retain_graph = true}));
+        EXPECT_EQ_INT(calls, 2);
+        EXPECT_OK(dync_backward(total(y)));
+        EXPECT_EQ_INT(calls, 2);
+    }
+    dync_tensor *x = LEAF(1, 2);
+    calls = 0;
+    dync_register_post_accumulate_hook(x, adds_after, NULL);
+    EXPECT_OK(dync_backward(total(dync_mul(x, 3))));
+    EXPECT_EQ_INT(calls, 1);
+    dync_shutdown();
+}
+
 TEST(node_hooks_pair) /* */
 {
     QUIET;

@@ -606,6 +606,8 @@ TEST(errors_of_optimizers)
     expect_error(DYNC_ERR_VALUE, "can't optimize a non-leaf Tensor");
     EXPECT(dync_optim_new(DYNC_OPTIM_SGD, 1, &w, (dync_optim_options){.lr = -1}) == NULL);
     expect_error(DYNC_ERR_VALUE, "invalid learning rate: -1");
+    EXPECT(dync_optim_new(DYNC_OPTIM_SGD, 1, &w, (dync_optim_options){.lr = NAN}) == NULL);
+    expect_error(DYNC_ERR_VALUE, "invalid learning rate: nan");
     EXPECT(dync_optim_new(DYNC_OPTIM_SGD, 1, &w, (dync_optim_options){.nesterov = true}) == NULL);
     expect_error(DYNC_ERR_VALUE, "nesterov momentum requires a momentum");
     EXPECT(dync_optim_new(DYNC_OPTIM_ADAM, 1, &w, (dync_optim_options){.beta1 = 1}) == NULL);

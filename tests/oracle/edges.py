@@ -392,6 +392,22 @@ for m in ('nearest', 'bilinear', 'bicubic'):
 # A call that is refused right after one of the same form that is not: what was kept of that must not answer for this.
 edge('hardtanh', v('f32', [1.0, -3, 5, 2]), -1.0, 1.0)
 edge('hardtanh', v('f32', [1.0, -3, 5, 2]), 2.0, 1.0)
+edge('hardtanh', v('i8', [1, -3, 5, 2]), -1.0, 300.0)
+edge('hardtanh', v('i8', [1, -3, 5, 2]), -1.0, inf)
+edge('celu', v('f32', [1.0, -3, 5, 2]), 1.0)
+edge('celu', v('f32', [1.0, -3, 5, 2]), 0.0)
+edge('full', Dims([2]), 1e10, Dtype('f16'), CPU)
+for d in ('i64', 'u8', 'b8'):
+    edge('normalize', v(d, [1, 0, 1]), 1.0, 0, 1e-12)
+    edge('cosine_similarity', v(d, [1, 0, 1]), v(d, [1, 1, 1]), 0, 1e-8)
+for n in ('l1_loss', 'mse_loss', 'binary_cross_entropy', 'binary_cross_entropy_with_logits'):
+    edge(n, v('f32', [0.5, 0.25]), v('b8', [1, 0]))
+edge('unfold', v('f32', [1.0], []), 2, 1, 1)
+# Fewer elements than var corrects for; a power that is no number.
+for n, c in ((2, 2), (2, 3), (1, 2), (3, 5)):
+    for name in ('var', 'std'):
+        edge(name, g('f32', [1.0, 2, 3][:n]), Dims([]), c, False)
+edge('pow', g('f32', [0.0, 1, -2]), nan)
 edge('smooth_l1_loss', v('f32', [1.0, -3]), v('f32', [0.0, 0]), 1.0)
 edge('smooth_l1_loss', v('f32', [1.0, -3]), v('f32', [0.0, 0]), -1.0)
 # Sums that are 0 have gradient 0.
