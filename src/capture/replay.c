@@ -276,6 +276,9 @@ static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, d
         if (!dync__replay_may_write(t, v->fake)) return false;
         dync__ref(c->out[0] = v->fake);
         v->fake->flags = (uint8_t)(e->flags | DYNC__T_KEPT);
+        for (int i = 0; DYNC__UNLIKELY(e->spread) && e->spread[i] >= 0; i++)
+            t->script->value.at[e->spread[i]].fake->flags |= DYNC__T_REQUIRES_GRAD |
+                                                             DYNC__T_WRITTEN;
         return true;
     }
     for (int i = 0; i < e->n_out; i++) {

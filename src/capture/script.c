@@ -136,6 +136,32 @@ static void dync__script_waits(dync__tracer *t, bool grad_off)
     if (!dync__vec_push(&s->waiting, s->at)) dync__script_stop(t);
 }
 
+/* The history that a write has given what is on the same memory (dync__tracer_outputs). */
+static bool dync__script_spread(dync__tracer *t, const dync__opcall *c, dync__script_event *e)
+{
+    const uint8_t given = DYNC__T_REQUIRES_GRAD | DYNC__T_WRITTEN;
+    dync__script *s = t->script;
+    int n = 0;
+    if (c->row->cls != DYNC__INPLACE || !c->nout || (e->flags & given) != given) return true;
+    for (int pass = 0; pass < 2; pass++) {
+        n = 0;
+        for (int32_t i = 0; i < s->value.n; i++) {
+            const dync__tensor *x = s->value.at[i].fake;
+            if (i == e->value || !x || (x->flags & given) != given ||
+                !dync__tracer_same_memory(t, x, c->out[0]))
+                continue;
+            if (pass) e->spread[n] = i;
+            n++;
+        }
+        if (!n) return true;
+        if (pass)
+            e->spread[n] = -1;
+        else if (!(e->spread = dync__arena_alloc(&s->arena, (size_t)(n + 1) * sizeof *e->spread)))
+            return false;
+    }
+    return true;
+}
+
 DYNC__FN void dync__note_op(dync__tracer *t, const dync__opcall *c, dync__number *const *operand)
 {
     if (!dync__script_room(t)) return;
@@ -158,9 +184,9 @@ DYNC__FN void dync__note_op(dync__tracer *t, const dync__opcall *c, dync__number
         ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
     }
     e.value = ok ? dync__script_outputs(t, c) : -1;
-    if (e.value < 0 && c->nout) dync__script_stop(t);
-    if (!t->noting) return;
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
+    if ((e.value < 0 && c->nout) || !dync__script_spread(t, c, &e)) dync__script_stop(t);
+    if (!t->noting) return;
     e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__grad_is_off());
 }

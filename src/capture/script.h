@@ -62,6 +62,9 @@ typedef struct dync__script_event {
     uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
                       the last call */
     int32_t op, value; /* value: the first one made; in place: the one written */
+    /* OP in place: values on the same memory that require a gradient from here on, then -1; or
+     * NULL */
+    int32_t *spread;
     /* first event after this one; another one in its place; -1 */
     int32_t next, alt;
     dync__arg *args; /* tensors are the script's fakes */

@@ -122,6 +122,7 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const i
 DYNC__FN dync_status dync__env_complete(dync__tracer *);
 /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
+/* recursion: script.c notes what else a write has given a history */
 DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
                                        const dync__tensor *);
 /* after a cut: the real tensor (borrowed), or NULL + error */

@@ -537,6 +537,40 @@ TEST(a_new_way_after_a_write_with_a_history)
     dync_compiled_free(f);
 }
 
+/* A part of y is written with what requires a gradient: so does y, in every call, and what the
+ * function then does depends on it. */
+static int by_part;
+static dync_tensor *written_by_a_part(dync_tensor *x)
+{
+    dync_tensor *y = by_part < 2 ? dync_clone(x) : dync_mul(x, 1.0),
+                *whole = dync_reshape(y, dync_shape(4, 3));
+    dync_mul_(dync_slice(y, 1, 0, 2, 1), dync_slice(weight, 0, 0, 2, 1));
+    if (by_part % 2) dync_graph_break("here");
+    if (!dync_requires_grad(y) || !dync_requires_grad(whole)) return dync_neg(y);
+    dync_backward_opt(DYNC_V(dync_sum(dync_mul(y, whole), DYNC_ALL, false)), DYNC_NONE,
+                      (dync_grad_options){.retain_graph = true});
+    return dync_mul(y, 2);
+}
+TEST(a_part_is_written_with_a_history)
+{
+    weight = dync_full(dync_shape(3), 2.0, .requires_grad = true);
+    for (by_part = 0; by_part < 4; by_part++) {
+        dync_compiled *f = dync_compile(written_by_a_part);
+        for (int i = 0; i < 8; i++) DYNC_SCOPE {
+            dync_tensor *x = dync_randn(dync_shape(4, 3)), *grad[2] = {NULL};
+            dync_tensor *y[2] = {NULL};
+            for (int k = 0; k < 2; k++) {
+                dync_set_grad(weight, NULL);
+                y[k] = k ? written_by_a_part(x) : dync_call(f, x);
+                grad[k] = dync_grad(weight) ? dync_clone(dync_grad(weight)) : NULL;
+            }
+            EXPECT(y[0] && dync_equal(y[0], y[1]) && dync_requires_grad(y[0]));
+            EXPECT(grad[0] && grad[1] && dync_allclose(grad[0], grad[1], 1e-5, 1e-5));
+        }
+        dync_compiled_free(f);
+    }
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 static dync_compiled *shared;
 static dync_tensor *by_item(dync_tensor *x)
