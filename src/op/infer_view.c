@@ -77,7 +77,8 @@ static dync_status dync__infer_reshape(const dync__tensor *t, int ndim, const in
     dync__layout dense;
     DYNC__TRY(dync__layout_contiguous(&dense, t->lay.ndim, t->lay.shape));
     out->alias = -1;
-    return dync__infer_as_view(&dense, ndim, shape, &out->lay, &possible);
+    DYNC__TRY(dync__infer_as_view(&dense, ndim, shape, &out->lay, &possible));
+    return possible ? DYNC_OK : dync__fail(DYNC_ERR_INTERNAL, "a row-major tensor has any shape");
 }
 
 DYNC__FN dync_status dync__i_reshape(const dync__opcall *call, dync__info *out)

@@ -15,11 +15,12 @@ DYNC__FN bool dync__symtab_within(dync__symtab *t, int symbol, int64_t least, in
     dync__sz_symbol *s = &t->symbol.at[symbol];
     s->least = DYNC__MAX(s->least, least);
     s->high = DYNC__MIN(s->high, most);
+    bool possible = s->least <= s->high;
     s->low = s->least >= 0 ? DYNC__MAX(s->least, 2) : s->least;
-    /* of one that is at most 1 nothing is assumed */
-    if (s->low > s->high) s->low = s->least;
+    /* no range makes a size a number: it is a symbol in every shape, or in none */
+    if (s->least == 0) s->high = DYNC__MAX(s->high, 1);
     dync__symtab_learnt(t);
-    return s->least <= s->high;
+    return possible;
 }
 
 DYNC__FN int64_t dync__symtab_data(dync__symtab *t, int n, int64_t least, int64_t most)
@@ -27,7 +28,7 @@ DYNC__FN int64_t dync__symtab_data(dync__symtab *t, int n, int64_t least, int64_
     int k = 0;
     while (k < t->symbol.n && (!t->symbol.at[k].data || dync__sz_data_number(t, k) != n)) k++;
     if (k == t->symbol.n &&
-        dync__symtab_symbol(t, DYNC__MIN(most, DYNC__SZ_DATA_HINT), "data", true) < 0)
+        dync__symtab_symbol(t, DYNC__MIN(DYNC__MAX(most, 2), DYNC__SZ_DATA_HINT), "data", true) < 0)
         return -1;
     dync__sz_symbol *s = &t->symbol.at[k];
     s->data = s->unbacked = true;

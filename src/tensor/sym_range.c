@@ -29,7 +29,8 @@ static dync__sz_range dync__sz_range_in(dync__symtab *t, const dync__sz_expr *e)
     if (e->kind == DYNC__SZ_SYMBOL) {
         const dync__sz_symbol *s = &t->symbol.at[e->symbol];
         r.low = dync__sz_bound(t->strict && s->data ? s->least : s->low);
-        r.high = dync__sz_bound(t->symbol.at[e->symbol].high);
+        /* one that is at most 1 passes as one of 2 and more, too: as no certain number */
+        r.high = dync__sz_bound(t->strict || s->high >= s->low ? s->high : s->low + 1);
         return r;
     }
     if (e->kind == DYNC__SZ_SUM) {
