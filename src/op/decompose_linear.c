@@ -58,29 +58,33 @@ DYNC__FN dync_status dync__d_matmul(dync__opcall *call)
                            dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape));
 }
 
-/* addmm on rows; other ranks by way of views. */
+/* addmm or mm on rows; other ranks by way of views, a weight of one dim as one row, so that who
+ * calls it reaches no other product. */
 DYNC__FN dync_status dync__d_linear(dync__opcall *call)
 {
     dync__chain c = {0};
-    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2),
-             *y = x;
+    dync__dt *x = dync__dt_arg(call, 0), *w = dync__dt_arg(call, 1), *bias = dync__dt_arg(call, 2);
     dync__info info;
     DYNC__TRY(dync__op_infer(call, &info));
-    int n = x->lay.ndim;
-    bool each_row = bias && w->lay.ndim == 2 && bias->lay.ndim == 1 &&
+    int n = x->lay.ndim, one = w->lay.ndim == 1;
+    bool each_row = bias && !one && bias->lay.ndim == 1 &&
                     dync__sz_eq(bias->lay.shape[0], w->lay.shape[0]);
-    if (!each_row) {
-        y = dync__chain_tt(&c, DYNC__OP_matmul, x,
-                           w->lay.ndim == 1 ? w : dync__chain1(&c, DYNC__OP_t, w));
-        return dync__chain_end(&c, call, bias ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
+    int64_t rows[2] = {1, x->lay.shape[n - 1]}, weight[2] = {1, x->lay.shape[n - 1]},
+            out[DYNC_MAX_DIMS];
+    for (int i = 0; i < n - 1; i++) {
+        out[i] = x->lay.shape[i];
+        rows[0] = dync__sz_mul(rows[0], out[i]);
     }
-    int64_t rows[2] = {1, x->lay.shape[n - 1]};
-    for (int i = 0; i < n - 1; i++) rows[0] = dync__sz_mul(rows[0], x->lay.shape[i]);
-    if (n != 2) y = dync__chain_shape(&c, DYNC__OP_reshape, y, 2, rows);
+    if (!one) out[n - 1] = w->lay.shape[0];
+    if (n != 2) x = dync__chain_shape(&c, DYNC__OP_reshape, x, 2, rows);
+    if (one) w = dync__chain_shape(&c, DYNC__OP_view, w, 2, weight);
     w = dync__chain1(&c, DYNC__OP_t, w);
-    y = dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(bias), dync__arg_t(y), dync__arg_t(w));
-    if (n != 2) y = dync__chain_shape(&c, DYNC__OP_view, y, info.lay.ndim, info.lay.shape);
-    return dync__chain_end(&c, call, y);
+    dync__dt *y = each_row ? dync__chain3(&c, DYNC__OP_addmm, dync__arg_t(bias), dync__arg_t(x),
+                                          dync__arg_t(w))
+                           : dync__chain_tt(&c, DYNC__OP_mm, x, w);
+    if (n != 2 || one) y = dync__chain_shape(&c, DYNC__OP_view, y, n - one, out);
+    return dync__chain_end(&c, call,
+                           bias && !each_row ? dync__chain_tt(&c, DYNC__OP_add, y, bias) : y);
 }
 
 /* [M, 1] * [1, N] */
