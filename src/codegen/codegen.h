@@ -44,11 +44,12 @@ DYNC__FN int64_t dync__code_bytes(const dync__code *, dync__map *counted);
 DYNC__FN void dync__code_dump(dync__str *, const dync__code *);
 
 /* What the tile interpreter has for instructions that few programs use is linked into a small
- * program by who builds them: random numbers; index; loadx, storex and index; scan; argmax and
- * argmin. */
+ * program by who builds them: random numbers; index; loadx, storex and index; reduce; scan; argmax
+ * and argmin, besides reduce. */
 DYNC__FN void dync__interp_draws(void);
 DYNC__FN void dync__interp_indexes(void);
 DYNC__FN void dync__interp_gathers(void);
+DYNC__FN void dync__interp_reduces(void);
 DYNC__FN void dync__interp_scans(void);
 DYNC__FN void dync__interp_places(void);
 

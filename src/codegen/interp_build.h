@@ -55,6 +55,8 @@ DYNC__FN int dync__ib_result(dync__ib *b, int i, int level, int phase);
 DYNC__FN int dync__ib_emit_load(dync__ib *b, int i, int phase);
 DYNC__FN int dync__ib_emit_indexed(dync__ib *b, int i, int phase);
 DYNC__FN void dync__ib_gathers(void); /* links it */
+DYNC__FN void dync__ib_reduces(void);
+DYNC__FN void dync__ib_scans(void);
 DYNC__FN void dync__ib_emit_store(dync__ib *b, int i, int phase);
 
 /* ---- interp_emit_op.c ------------------------------------------------------------------------ */

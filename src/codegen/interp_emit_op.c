@@ -66,6 +66,22 @@ static int dync__ib_emit_scan(dync__ib *b, int i, int phase)
     return s.dst;
 }
 
+/* Linked by who builds such instructions. */
+typedef int (*dync__ib_by)(dync__ib *, int i, int phase);
+static dync__ib_by DYNC__BY_NEED dync__ib_by_reduce = DYNC__AT_FIRST(dync__ib_emit_reduce),
+                                 dync__ib_by_scan = DYNC__AT_FIRST(dync__ib_emit_scan);
+DYNC__FN void dync__ib_reduces(void) { DYNC__PUT(dync__ib_by_reduce, dync__ib_emit_reduce); }
+DYNC__FN void dync__ib_scans(void) { DYNC__PUT(dync__ib_by_scan, dync__ib_emit_scan); }
+
+static int dync__ib_emit_rows(dync__ib *b, int i, int phase)
+{
+    bool scan = dync__lp_inst(&b->p, i)->prim == DYNC__P_scan;
+    dync__ib_by by = scan ? dync__ib_by_scan : dync__ib_by_reduce;
+    if (by) return by(b, i, phase);
+    b->failed = true;
+    return 0;
+}
+
 static int dync__ib_emit_op(dync__ib *b, int i, int phase)
 {
     const dync__inst *in = dync__lp_inst(&b->p, i);
@@ -115,8 +131,8 @@ static void dync__ib_emit_inst(dync__ib *b, int i, int phase)
     case DYNC__P_loadx:
     case DYNC__P_storex: v = dync__ib_emit_indexed(b, i, phase); break;
     case DYNC__P_store: dync__ib_emit_store(b, i, phase); break;
-    case DYNC__P_reduce: v = dync__ib_emit_reduce(b, i, phase); break;
-    case DYNC__P_scan: v = dync__ib_emit_scan(b, i, phase); break;
+    case DYNC__P_reduce:
+    case DYNC__P_scan: v = dync__ib_emit_rows(b, i, phase); break;
     default: v = dync__ib_emit_op(b, i, phase); break;
     }
     b->val[i] = v;

@@ -6,6 +6,7 @@
  * the digits of a binary counter carry, which sums pairwise. Rows side by side (vertical) are
  * combined as vectors, in levels of DYNC__REDUCE_RADIX. */
 #include "../dync.in.h"
+#include "interp_build.h"
 #include "interp_run.h"
 #include "target.h"
 DYNC__SPARE
@@ -265,7 +266,7 @@ DYNC__FN size_t dync__ired_partial_bytes(const dync__interp_reduce *red, int mod
                                      : (n + DYNC__TILE_GRAIN - 1) / DYNC__TILE_GRAIN * each;
 }
 
-DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *red)
+static void dync__ired_begin_used(const dync__irun *r, const dync__interp_reduce *red)
 {
     int64_t *acc = (int64_t *)(void *)(r->scratch + red->acc);
     dync__size n = dync__ired_is_arg(red)            ? r->rows
@@ -274,7 +275,7 @@ DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *r
     for (dync__size i = 0; i < n; i++) acc[i] = dync__ired_is_arg(red) ? -1 : 0;
 }
 
-DYNC__FN void dync__ired_take(dync__irun *r, const dync__interp_reduce *red, const char *tile)
+static void dync__ired_take_used(dync__irun *r, const dync__interp_reduce *red, const char *tile)
 {
     if (dync__ired_is_arg(red) && dync__ired_by_place)
         dync__ired_by_place(r, red, tile);
@@ -286,7 +287,7 @@ DYNC__FN void dync__ired_take(dync__irun *r, const dync__interp_reduce *red, con
         dync__ired_rows(r, red, tile);
 }
 
-DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red)
+static void dync__ired_end_used(const dync__irun *r, const dync__interp_reduce *red)
 {
     char *out = r->ptr[red->dst], *acc = r->scratch + red->acc;
     if (dync__ired_is_arg(red)) {
@@ -301,6 +302,36 @@ DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red
     }
     if (r->c->tile_rows == 1) /* a scalar */
         dync__tile_spread(out, dync__ired_is_arg(red) ? 8 : red->bytes, (uint64_t *)(void *)out);
+}
+
+/* Linked by who builds such instructions; by who compiles, too, what writes short rows out. */
+typedef struct dync__ired_calls {
+    void (*begin)(const dync__irun *, const dync__interp_reduce *);
+    void (*take)(dync__irun *, const dync__interp_reduce *, const char *tile);
+    void (*end)(const dync__irun *, const dync__interp_reduce *);
+} dync__ired_calls;
+static const dync__ired_calls dync__ired_all = {dync__ired_begin_used, dync__ired_take_used,
+                                                dync__ired_end_used};
+static const dync__ired_calls *DYNC__BY_NEED dync__ired_used = DYNC__AT_FIRST(&dync__ired_all);
+DYNC__MEETING(reduces)
+DYNC__FN void dync__interp_reduces(void)
+{
+    DYNC__MEET(reduces);
+    DYNC__PUT(dync__ired_used, &dync__ired_all);
+    dync__ib_reduces();
+}
+
+DYNC__FN void dync__ired_begin(const dync__irun *r, const dync__interp_reduce *red)
+{
+    if (dync__ired_used) dync__ired_used->begin(r, red);
+}
+DYNC__FN void dync__ired_take(dync__irun *r, const dync__interp_reduce *red, const char *tile)
+{
+    if (dync__ired_used) dync__ired_used->take(r, red, tile);
+}
+DYNC__FN void dync__ired_end(const dync__irun *r, const dync__interp_reduce *red)
+{
+    if (dync__ired_used) dync__ired_used->end(r, red);
 }
 
 /* ---- running sums ---------------------------------------------------------------------------- */
@@ -350,7 +381,11 @@ static void dync__ired_sums(const dync__irun *r, const dync__interp_step *s)
 
 static void (*DYNC__BY_NEED dync__ired_by_scan)(const dync__irun *, const dync__interp_step *) =
     DYNC__AT_FIRST(dync__ired_sums);
-DYNC__FN void dync__interp_scans(void) { DYNC__PUT(dync__ired_by_scan, dync__ired_sums); }
+DYNC__FN void dync__interp_scans(void)
+{
+    DYNC__PUT(dync__ired_by_scan, dync__ired_sums);
+    dync__ib_scans();
+}
 
 DYNC__FN void dync__ired_scan(dync__irun *r, const dync__interp_step *s)
 {

@@ -99,6 +99,7 @@ static dync_status dync__att_step_piece(const dync__att *a, int64_t rows, int64_
 {
     enum { RW = DYNC__BUF_IN | DYNC__BUF_OUT };
     dync__piece p;
+    dync__interp_reduces();
     if (!dync__piece_begin(&p, "attention_step", 1, rows, columns)) return DYNC_ERR_MEMORY;
     dync__lb *b = &p.b;
     b->fast_math = a->fast;
@@ -200,6 +201,7 @@ static dync_status dync__att_product_piece(const dync__att *a, dync__code **out)
 {
     const dync__operand *gy = &a->call->operand[0], *y = &a->call->operand[4];
     dync__piece p;
+    dync__interp_reduces();
     if (!dync__piece_begin(&p, "attention_product", 1, a->L, a->V)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, gy->dtype, DYNC__BUF_IN),
         with = dync__piece_buf(&p, y->dtype, DYNC__BUF_IN),

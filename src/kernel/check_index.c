@@ -15,6 +15,7 @@ DYNC__RARE DYNC__FN dync_status dync__k_check_index_prepare(dync__kcall *c)
     int64_t n = dync__operand_numel(&c->operand[0]);
     dync__piece p;
     if (n < DYNC__CHECK_INDEX_CODE) return dync__kcall_expect(c, c->n == 1, "an index");
+    dync__interp_reduces();
     if (!dync__piece_begin(&p, "check_index", 1, 1, n)) return DYNC_ERR_MEMORY;
     int from = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_IN),
         to = dync__piece_buf(&p, DYNC_I64, DYNC__BUF_OUT), at = dync__piece_load(&p, from, 0, 0, 1);

@@ -357,6 +357,7 @@ DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_st
 /* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float
  * sums of a row are of pairs of pairs. */
 DYNC__FN void dync__kernel_unroll(dync__kernel *);
+DYNC__FN void dync__unroll_rows(void); /* linked by who compiles and builds reductions */
 /* cost.c: rough weights by which fuse.c and schedule.c choose */
 /* one addition is 1 */
 DYNC__FN int dync__cost_inst(const dync__inst *);

@@ -125,7 +125,7 @@ static void dync__unroll_number(dync__kernel *k)
     for (int d = k->n_outer; d < k->n_dims; d++) k->extent[d] = dync__sz_number(k->extent[d]);
 }
 
-DYNC__FN void dync__kernel_unroll(dync__kernel *k)
+static void dync__unroll_kernel(dync__kernel *k)
 {
     dync__unroll u = {.k = k, .length = dync__unroll_length(k)};
     if (u.length < 0) dync__unroll_number(k);
@@ -142,4 +142,13 @@ DYNC__FN void dync__kernel_unroll(dync__kernel *k)
     dync__unroll_all(&u);
     *k = *out;
     dync__kernel_simplify(k);
+}
+
+/* By need: of who compiles and builds reductions. */
+static void (*DYNC__BY_NEED dync__unroll_used)(dync__kernel *) =
+    DYNC__AT_FIRST(dync__unroll_kernel);
+DYNC__FN void dync__unroll_rows(void) { DYNC__PUT(dync__unroll_used, dync__unroll_kernel); }
+DYNC__FN void dync__kernel_unroll(dync__kernel *k)
+{
+    if (dync__unroll_used) dync__unroll_used(k);
 }

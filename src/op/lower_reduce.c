@@ -76,6 +76,7 @@ static dync_status dync__lower_reducer(dync__pb *pb, const dync__opcall *call,
                                        dync__reducer *r)
 {
     bool reduced[DYNC_MAX_DIMS];
+    dync__interp_reduces();
     DYNC__TRY(
         dync__infer_dims(&call->args[call->op == DYNC__OP_norm ? 2 : 1], x->lay.ndim, reduced));
     dync__lower_rows(&r->rows, &x->lay, reduced);
@@ -121,6 +122,7 @@ DYNC__FN dync_status dync__l_dot(dync__pb *pb, const dync__opcall *call, const d
     dync__lb b;
     int type = dync__lower_wide(out->dtype), x[2];
     if (in[0].lay.shape[0] == 0) return dync__lower_fill(pb, call, -1, 0, out);
+    dync__interp_reduces();
     if (!dync__lower_begin(pb, &b, 0, 1, in[0].lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < 2; i++)
         x[i] = dync__lb_cast(&b, dync__lower_load(&b, &in[i], in[i].lay.stride), type);
@@ -337,6 +339,7 @@ DYNC__FN dync_status dync__l_native_layer_norm(dync__pb *pb, const dync__opcall 
         DYNC__TRY(dync__lower_fill(pb, call, -1, 0, &out[1]));
         return dync__lower_fill(pb, call, -1, (double)NAN, &out[2]);
     }
+    dync__interp_reduces();
     dync__lower_full_strides(&rows, &in->lay, x_stride);
     dync__lower_full_strides(&rows, &out->lay, full);
     if (!dync__lower_begin(pb, b, rows.n_outer, rows.n_dims, rows.extent)) return DYNC_ERR_MEMORY;
