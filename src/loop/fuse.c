@@ -70,7 +70,8 @@ static int dync__fuse_straight(const dync__fuse_graph *g, int i, int j)
 {
     const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
     int most = g->job.max_insts;
-    if (g->options->max_insts > 0 || a->step.k->inst.n + b->step.k->inst.n <= DYNC__FUSE_STRAIGHT)
+    if (DYNC__LEFT_OUT(DYNC_NO_JIT) || g->options->max_insts > 0 ||
+        a->step.k->inst.n + b->step.k->inst.n <= DYNC__FUSE_STRAIGHT)
         return most;
     for (int x = 0; x < g->n; x++)
         if (g->node[x].reduces && !g->node[x].dead && ((a->writes | b->writes) & g->node[x].reads))

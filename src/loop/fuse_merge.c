@@ -90,14 +90,20 @@ static bool dync__fuse_too_many(const dync__fuse_job *job, const dync__nest *nes
     return true;
 }
 
+/* What only machine code asks: a small program has none. */
+static bool dync__fuse_hinders(const dync__fuse_job *job, const dync__nest *nest, int live)
+{
+    return !DYNC__LEFT_OUT(DYNC_NO_JIT) &&
+           (dync__fuse_too_long(job, live) || dync__fuse_too_many(job, nest) ||
+            dync__fuse_slower(job));
+}
+
 /* Not more instructions than the job allows, nor more buffers than DYNC__FUSE_BUFS. */
 static bool dync__fuse_limits(dync__fuse_job *job, const dync__nest *nest, int live)
 {
     int32_t id[DYNC__FUSE_BUFS];
     int n = 0;
-    if (live > job->max_insts || dync__fuse_too_long(job, live) || dync__fuse_too_many(job, nest) ||
-        dync__fuse_slower(job))
-        return false;
+    if (live > job->max_insts || dync__fuse_hinders(job, nest, live)) return false;
     for (int i = 0; i < job->item.n; i++) {
         const dync__fuse_item *item = &job->item.at[i];
         bool known = item->dead || !item->buf;
