@@ -180,6 +180,52 @@ DYNC__FN double dync__float_shown(double x)
     DYNC__PUT(dync__str_number_used, dync__str_number);
     return x;
 }
+
+/* d.ddddde+xx without zeros behind; of 0.0001 to 999999 without the exponent. */
+static void dync__str_number_brief(dync__str_sink *o, dync__str_spec *f, double x, char conversion)
+{
+    char text[24];
+    int n = 0, exponent = 0, digits = 6;
+    (void)conversion;
+    if (x < 0) text[n++] = '-', x = -x;
+    if (!(x <= DBL_MAX)) {
+        memcpy(text + n, x > 0 ? "inf" : "nan", 3);
+        dync__str_field(o, f, text, (size_t)n + 3, true);
+        return;
+    }
+    for (; x >= 10; exponent++) x /= 10;
+    for (; x > 0 && x < 1; exponent--) x *= 10;
+    uint32_t all = (uint32_t)(x * 1e5 + 0.25);
+    if (all >= 1000000) all /= 10, exponent++;
+    for (; digits > 1 && all % 10 == 0; digits--) all /= 10;
+    bool plain = exponent >= -4 && exponent < 6;
+    int point = plain ? exponent : 0;
+    for (int k = -1; plain && k >= exponent; k--) {
+        text[n++] = '0';
+        if (k == -1) text[n++] = '.';
+    }
+    uint32_t unit = 1;
+    for (int k = 1; k < digits; k++) unit *= 10;
+    for (int k = 0; k < digits || k <= point; k++) {
+        text[n++] = (char)(k < digits ? '0' + all / unit % 10 : '0');
+        unit = unit > 1 ? unit / 10 : 1;
+        if (k == point && k + 1 < digits) text[n++] = '.';
+    }
+    if (!plain) {
+        int size = exponent < 0 ? -exponent : exponent;
+        text[n++] = 'e';
+        text[n++] = exponent < 0 ? '-' : '+';
+        if (size >= 100) text[n++] = (char)('0' + size / 100);
+        text[n++] = (char)('0' + size / 10 % 10);
+        text[n++] = (char)('0' + size % 10);
+    }
+    dync__str_field(o, f, text, (size_t)n, true);
+}
+DYNC__FN double dync__float_told(double x)
+{
+    if (!dync__str_number_used) DYNC__PUT(dync__str_number_used, dync__str_number_brief);
+    return x;
+}
 #endif
 
 enum {

@@ -21,6 +21,12 @@ DYNC__FN double dync__float_shown(double x);
 #else
 #define dync__float_shown(x) (x)
 #endif
+/* One that an error tells: a small program that shows none has six of its digits, cut off. */
+#if defined(DYNC_SMALL)
+DYNC__FN double dync__float_told(double x);
+#else
+#define dync__float_told(x) (x)
+#endif
 /* %s %.*s %c %d %i %u %x %p %ld %lld %lu %llu %lx %llx %zu %g(shortest round trip double) %.Ng %f
  * %.Nf %e %%, width, - and 0 */
 DYNC__FN void dync__str_addf(dync__str *, const char *fmt, ...) DYNC__PRINTF(2, 3);

@@ -88,7 +88,7 @@ DYNC_API dync_module *dync_nn_dropout(dync_real p)
     if (!(p >= 0 && p <= 1))
         return dync__fail(DYNC_ERR_VALUE,
                           "dropout probability has to be between 0 and 1, but got %g",
-                          dync__float_shown(p)),
+                          dync__float_told(p)),
                NULL;
     dync__module *m = dync__layer_new(&dync__class_Dropout);
     if (m) m->floats[0] = p;

@@ -41,17 +41,17 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: unknown kind %d", (int)kind);
     if (!(o->lr >= 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid learning rate: %g",
-                          dync__float_shown(o->lr));
+                          dync__float_told(o->lr));
     if (!(o->momentum >= 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid momentum value: %g",
-                          dync__float_shown(o->momentum));
+                          dync__float_told(o->momentum));
     if (!betas)
         return dync__fail(DYNC_ERR_VALUE,
                           "dync_optim: invalid betas: %g, %g; expected 0 <= beta < 1",
-                          dync__float_shown(o->beta1), dync__float_shown(o->beta2));
+                          dync__float_told(o->beta1), dync__float_told(o->beta2));
     if (!(o->eps >= 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid epsilon value: %g",
-                          dync__float_shown(o->eps));
+                          dync__float_told(o->eps));
     if (o->nesterov && !(o->momentum > 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: "
                                           "nesterov momentum "

@@ -182,7 +182,7 @@ DYNC__RARE static dync_status dync__optim_set_lr(const dync__optim *o, const cha
 {
     if (!(lr >= 0))
         return dync__fail(DYNC_ERR_VALUE, "%s: expected a rate >= 0, got %g", who,
-                          dync__float_shown(lr));
+                          dync__float_told(lr));
     if (from < 0 || to > o->group.n)
         return dync__fail(DYNC_ERR_VALUE, "%s: group %d of %d", who, from, o->group.n);
     dync_scope scope = dync_scope_begin();
@@ -280,7 +280,7 @@ DYNC_API dync_tensor *(dync_clip_grad_norm)(dync_module * handle, dync_real max_
     if (!m) return NULL;
     if (!(max_norm >= 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_clip_grad_norm: expected a norm >= 0, got %g",
-                          dync__float_shown(max_norm)),
+                          dync__float_told(max_norm)),
                NULL;
     dync_tensor **params;
     size_t room;

@@ -76,7 +76,7 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
     if (!(lambd >= 0))
         return dync__fail(DYNC_ERR_VALUE,
                           "lambda must be greater or equal to 0, but found to be %g.",
-                          dync__float_shown(lambd));
+                          dync__float_told(lambd));
     dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
                                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
                                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
@@ -232,9 +232,9 @@ DYNC__FN dync_status dync__d_isclose(dync__opcall *call)
                           dync__dtype_info(b->dtype)->guard);
     for (int i = 2; i < 4; i++)
         if (!(dync__dn_number(call, i) >= 0))
-            return dync__fail(
-                DYNC_ERR_VALUE, "%s must be greater than or equal to zero, but got %g",
-                i == 2 ? "rtol" : "atol", dync__float_shown(dync__dn_number(call, i)));
+            return dync__fail(DYNC_ERR_VALUE,
+                              "%s must be greater than or equal to zero, but got %g",
+                              i == 2 ? "rtol" : "atol", dync__float_told(dync__dn_number(call, i)));
     dync__dt *close = dync__chain_tt(&c, DYNC__OP_eq, a, b);
     if (call->args[4].as.i)
         close = dync__chain_tt(&c, DYNC__OP_logical_or, close,

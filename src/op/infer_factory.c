@@ -142,8 +142,8 @@ DYNC__FN dync_status dync__i_arange(const dync__opcall *call, dync__info *out)
            step = dync__arg_number(&call->args[2]);
     if (!(step > 0 || step < 0)) return dync__fail(DYNC_ERR_VALUE, "step must be nonzero");
     if (!(fabs(start) <= DBL_MAX) || !(fabs(end) <= DBL_MAX))
-        return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", dync__float_shown(start),
-                          dync__float_shown(end));
+        return dync__fail(DYNC_ERR_VALUE, "unsupported range: %g -> %g", dync__float_told(start),
+                          dync__float_told(end));
     if ((step > 0 && end < start) || (step < 0 && end > start))
         return dync__fail(DYNC_ERR_VALUE, "upper bound and lower bound inconsistent with step "
                                           "sign");
@@ -170,12 +170,12 @@ DYNC__FN dync_status dync__i_like(const dync__opcall *call, dync__info *out)
         double a = dync__arg_number(&call->args[1]), b = dync__arg_number(&call->args[2]);
         if (call->op == DYNC__OP_normal && !(b >= 0))
             return dync__fail(DYNC_ERR_VALUE, "expects std >= 0.0, but found std %g",
-                              dync__float_shown(b));
+                              dync__float_told(b));
         if (call->op == DYNC__OP_uniform && !(a <= b))
             return dync__fail(DYNC_ERR_VALUE,
                               "expects to return a [from, to) range, but found "
                               "from=%g > to=%g",
-                              dync__float_shown(a), dync__float_shown(b));
+                              dync__float_told(a), dync__float_told(b));
     }
     *out = (dync__info){.dtype = t->dtype, .device = t->device, .alias = -1};
     return dync__infer_like(out, t->lay.ndim, t->lay.shape, 1, &t, DYNC__LIKE);

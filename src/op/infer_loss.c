@@ -11,7 +11,7 @@ DYNC__FN dync_status dync__i_dropout(const dync__opcall *call, dync__info *out)
     if (!(p >= 0 && p <= 1))
         return dync__fail(DYNC_ERR_VALUE,
                           "dropout probability has to be between 0 and 1, but got %g",
-                          dync__float_shown(p));
+                          dync__float_told(p));
     dync__info_of(out, t, 0);
     if (call->args[2].as.i == 0 || !(p > 0)) return DYNC_OK;
     DYNC__TRY(dync__infer_floating(t));
