@@ -105,32 +105,43 @@ DYNC__RARE static dync_status dync__eager_looks(const dync__opcall *call)
     int op;
     uint32_t flags = dync__eager_functional(call, &op)->flags;
     if (flags & DYNC__OP_DIVIDES) return dync__eager_check_divisor(call);
-    if (flags & DYNC__OP_FITS) DYNC__TRY(dync__infer_numbers(call, op));
-    if (!(flags & (DYNC__OP_GATHERS | DYNC__OP_SCATTERS))) return DYNC_OK;
     DYNC__TRY(dync__eager_index(call, op, &index, &size));
     return dync__eager_check_index(index, size);
 }
 
-/* By need: who infers a row with such a flag puts them there. */
+/* By need: who infers a row with such a flag puts them there; numbers alone are fewer. */
 static bool (*DYNC__BY_NEED dync__eager_asks_used)(const dync__opcall *) =
     DYNC__AT_FIRST(dync__eager_asks);
 static dync_status (*DYNC__BY_NEED dync__eager_looks_used)(const dync__opcall *) =
     DYNC__AT_FIRST(dync__eager_looks);
+static dync_status (*DYNC__BY_NEED dync__eager_fits_used)(const dync__opcall *, int op) =
+    DYNC__AT_FIRST(dync__infer_numbers);
+DYNC__FN void dync__eager_numbers(void)
+{
+    DYNC__PUT(dync__eager_asks_used, dync__eager_asks);
+    DYNC__PUT(dync__eager_fits_used, dync__infer_numbers);
+}
 DYNC__FN void dync__eager_checks(void)
 {
     DYNC__PUT(dync__eager_asks_used, dync__eager_asks);
     DYNC__PUT(dync__eager_looks_used, dync__eager_looks);
 }
 
+enum { DYNC__OP_LOOKS = DYNC__OP_SCATTERS | DYNC__OP_GATHERS | DYNC__OP_DIVIDES };
 DYNC__FN bool dync__eager_checks_data(const dync__opcall *call)
 {
-    const uint32_t looks = DYNC__OP_SCATTERS | DYNC__OP_GATHERS | DYNC__OP_DIVIDES | DYNC__OP_FITS;
     int op;
-    if (!(dync__eager_functional(call, &op)->flags & looks)) return false;
+    if (!(dync__eager_functional(call, &op)->flags & (DYNC__OP_LOOKS | DYNC__OP_FITS)))
+        return false;
     return !dync__eager_asks_used || dync__eager_asks_used(call);
 }
 
 DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
+    int op;
+    uint32_t flags = dync__eager_functional(call, &op)->flags;
+    if (flags & DYNC__OP_FITS && !(flags & DYNC__OP_DIVIDES))
+        DYNC__TRY(dync__eager_fits_used ? dync__eager_fits_used(call, op) : DYNC_ERR_INTERNAL);
+    if (!(flags & DYNC__OP_LOOKS)) return DYNC_OK;
     return dync__eager_looks_used ? dync__eager_looks_used(call) : DYNC_ERR_INTERNAL;
 }

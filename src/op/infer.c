@@ -160,7 +160,7 @@ static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
 DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
 {
     const dync__arg *a = call->args;
-    dync__eager_checks();
+    dync__eager_numbers();
     int dtype = op == DYNC__OP_full    ? (int)a[2].as.i
                 : op == DYNC__OP_where ? dync__op_common_dtype(call)
                                        : a[0].as.t->dtype;

@@ -180,6 +180,8 @@ DYNC__FN dync_status dync__eager_check_data(const dync__opcall *);
 DYNC__FN bool dync__eager_checks_data(const dync__opcall *);
 /* recursion: links both, for the inference of rows whose flags ask for them */
 DYNC__FN void dync__eager_checks(void);
+/* recursion: the same for rows that ask for numbers alone */
+DYNC__FN void dync__eager_numbers(void);
 /* recursion: links what runs operators in place, for their inference */
 DYNC__FN void dync__eager_writes(void);
 /* recursion: the same of the check of divisors in plans */

@@ -31,7 +31,9 @@ DYNC__BUSY static void dync__dense_row(char *dst, const char *src, int64_t n, in
                                        size_t bytes)
 {
     size_t all = (size_t)n * bytes, done = bytes;
-    if (step == 1) {
+    if (DYNC__SMALLER(true, false)) {
+        for (; n > 0; n--, dst += bytes, src += step * (int64_t)bytes) memcpy(dst, src, bytes);
+    } else if (step == 1) {
         memcpy(dst, src, all);
     } else if (step == 0) {
         memcpy(dst, src, bytes);
