@@ -103,7 +103,7 @@ static dync_status dync__hook_before(dync__gnode *node, int i, const dync__hook_
 
 /* Hooks of the node's outputs, in the order in which they were registered: each sees what the one
  * before gave. grad_out[i] may be NULL: tensor hooks are not called then, pre hooks are. */
-DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
+static dync_status dync__hooks_run_before(dync__gnode *node, dync__tensor **grad_out)
 {
     dync__hook_list now = {0};
     dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
@@ -115,7 +115,7 @@ DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_o
 
 /* A post hook runs once for a run of the node, as its pre hook does: on the first gradient that
  * leaves it. */
-DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in)
+static dync_status dync__hooks_run_after(dync__gnode *node, dync__tensor **grad_in)
 {
     int first = 0;
     while (first < node->n_in && !grad_in[first]) first++;
@@ -130,7 +130,7 @@ DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in
     return status;
 }
 
-DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
+static dync_status dync__hooks_run_accumulated(const dync__gnode *node)
 {
     dync__hook_list now = {0};
     dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
@@ -145,6 +145,29 @@ DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
     return status;
 }
 
+/* By need: of who registers one. */
+typedef struct dync__hook_runs {
+    dync_status (*before)(dync__gnode *, dync__tensor **grad_out);
+    dync_status (*after)(dync__gnode *, dync__tensor **grad_in);
+    dync_status (*accumulated)(const dync__gnode *);
+} dync__hook_runs;
+static const dync__hook_runs dync__hook_runs_all = {dync__hooks_run_before, dync__hooks_run_after,
+                                                    dync__hooks_run_accumulated};
+static const dync__hook_runs *DYNC__BY_NEED dync__hooks_used = DYNC__AT_FIRST(&dync__hook_runs_all);
+
+DYNC__FN dync_status dync__hooks_before(dync__gnode *node, dync__tensor **grad_out)
+{
+    return dync__hooks_used ? dync__hooks_used->before(node, grad_out) : DYNC_OK;
+}
+DYNC__FN dync_status dync__hooks_after(dync__gnode *node, dync__tensor **grad_in)
+{
+    return dync__hooks_used ? dync__hooks_used->after(node, grad_in) : DYNC_OK;
+}
+DYNC__FN dync_status dync__hooks_accumulated(const dync__gnode *node)
+{
+    return dync__hooks_used ? dync__hooks_used->accumulated(node) : DYNC_OK;
+}
+
 /* ---- registering ----------------------------------------------------------------------------- */
 
 /* false: no memory, nothing is added. */
@@ -152,6 +175,7 @@ static bool dync__hook_add(dync__hook_list *list, dync__hook_kind kind, int id, 
                            dync_hook fn, void *user, const dync_tensor *retain)
 {
     dync__hook_entry h = {0};
+    DYNC__PUT(dync__hooks_used, &dync__hook_runs_all);
     h.kind = (uint8_t)kind;
     h.id = id;
     h.nr = nr;
@@ -283,6 +307,7 @@ DYNC__FN dync_status dync__hook_register_after(dync__tensor *t, dync_param_hook 
     if (!dync__tensor_is_leaf(t))
         return dync__fail(DYNC_ERR_AUTOGRAD,
                           "post accumulate grad hooks cannot be registered on non-leaf tensors");
+    DYNC__PUT(dync__hooks_used, &dync__hook_runs_all);
     dync__hook_entry h = {
         .kind = DYNC__HOOK_AFTER, .id = id ? id : dync__hook_reserve(), .after = fn, .user = user};
     return dync__grad_meta_of(t) && dync__vec_push(&t->grad->hook, h) ? DYNC_OK : DYNC_ERR_MEMORY;

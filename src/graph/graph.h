@@ -137,6 +137,7 @@ DYNC__FN dync__node *dync__graph_getitem(dync__graph *, dync__node *list, int i)
 DYNC__FN dync__node *dync__graph_output(dync__graph *, const dync__arg *value);
 /* x, x_1, x_2 ... a legal C and Python identifier */
 DYNC__FN const char *dync__graph_unique(dync__graph *, const char *hint);
+DYNC__FN void dync__names_shown(void); /* no words of C or Python among them: by need */
 DYNC__FN bool dync__graph_rename(dync__graph *, dync__node *, const char *name); /* dync_named */
 /* index and n_users */
 DYNC__FN void dync__graph_renumber(dync__graph *);

@@ -42,11 +42,16 @@ static const char *const dync__name_words[32] = {
     [25] = DYNC__TEXT("yield "),
     [26] = DYNC__TEXT("zip ")};
 
+/* By need: of who shows graphs to a user. */
+static const char *const *DYNC__BY_NEED dync__name_words_used = DYNC__AT_FIRST(dync__name_words);
+DYNC__FN void dync__names_shown(void) { DYNC__PUT(dync__name_words_used, dync__name_words); }
+
 /* s: cleaned, so it begins with a letter or _, whose list is empty. */
 DYNC__BUSY static bool dync__name_is_reserved(const char *s)
 {
     size_t n = strlen(s), same;
-    const char *word = dync__name_words[s[0] & 31];
+    if (!dync__name_words_used) return false;
+    const char *word = dync__name_words_used[s[0] & 31];
     if (n && s[n - 1] >= '0' && s[n - 1] <= '9') return false; /* none of them has a number */
     for (; word && *word; word++) {
         for (same = 0; same < n && word[same] == s[same];) same++;

@@ -96,6 +96,7 @@ DYNC__FN dync__graph *dync__graph_parse_most(const char *text, int64_t nodes)
     dync__parser q = {.text = text ? text : "", .p = text ? text : "", .most = nodes};
     DYNC__NEEDS(DYNC_NO_PARSER, "a graph from its text", NULL);
     DYNC__MEET(graphs);
+    dync__names_shown();
     q.g = dync__graph_new(NULL);
     if (!q.g) return NULL;
     bool ok = dync__parse_function(&q);

@@ -65,6 +65,7 @@ DYNC__FN dync__module *dync__module_alloc(const char *class_name)
     const char *name = dync__intern(given);
     dync__module *m = name ? dync__calloc(sizeof *m) : NULL;
     if (!m) return NULL;
+    dync__module_states_use();
     m->class_name = name;
     m->name = "";
     m->training = true;

@@ -67,6 +67,7 @@ DYNC__FN bool dync__module_put(dync__module *, const char *name, dync__tensor *t
 DYNC__FN void dync__module_renumber(dync__module *);
 DYNC__FN void dync__module_bump(dync__module *);
 DYNC__FN void dync__module_watch(dync__module *);
+DYNC__FN void dync__module_states_use(void);
 DYNC__FN void dync__module_forget(dync__module *);
 /* it is read: tells capture/ while a function is traced */
 DYNC__FN void dync__module_touch(const dync__module *);

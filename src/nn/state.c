@@ -65,7 +65,7 @@ DYNC__FN void dync__module_forget(dync__module *m)
 
 /* Without memory it is a new one. Looks from the latest on: going back and forth finds its state at
  * once. */
-DYNC__FN void dync__module_renumber(dync__module *m)
+static void dync__state_renumber(dync__module *m)
 {
     uint64_t fresh = ++m->last_version;
     m->version = fresh;
@@ -103,13 +103,35 @@ static void dync__module_watch_locked(dync__module *m)
 }
 
 /* Threads that trace functions of one module may be here at once. */
-DYNC__FN void dync__module_watch(dync__module *m)
+static void dync__state_watch(dync__module *m)
 {
     static dync__mutex lock;
     if (DYNC__ATOMIC_LOAD(&m->watched)) return;
     dync__lock(&lock);
     dync__module_watch_locked(m);
     dync__unlock(&lock);
+}
+
+/* By need: of who makes a module. Capture names both for every program that compiles. */
+typedef struct dync__module_states {
+    void (*renumber)(dync__module *);
+    void (*watch)(dync__module *);
+} dync__module_states;
+static const dync__module_states dync__module_states_all = {dync__state_renumber,
+                                                            dync__state_watch};
+static const dync__module_states *DYNC__BY_NEED dync__module_states_used =
+    DYNC__AT_FIRST(&dync__module_states_all);
+DYNC__FN void dync__module_states_use(void)
+{
+    DYNC__PUT(dync__module_states_used, &dync__module_states_all);
+}
+DYNC__FN void dync__module_renumber(dync__module *m)
+{
+    if (dync__module_states_used) dync__module_states_used->renumber(m);
+}
+DYNC__FN void dync__module_watch(dync__module *m)
+{
+    if (dync__module_states_used) dync__module_states_used->watch(m);
 }
 
 /* Of m and everything above it. */

@@ -176,6 +176,7 @@ static dync_status dync__onnx_copy_known(const dync__onnx_loaded *l, dync__onnx_
 static dync__graph *dync__onnx_trace(dync__onnx_loaded *l, const char *name)
 {
     dync__onnx_recorder r;
+    dync__names_shown();
     dync__graph *g = dync__graph_new(name);
     dync_value *in = dync__scope_alloc(((size_t)l->n_inputs + 1) * sizeof *in);
     dync__onnx_value *out = dync__scope_alloc(((size_t)l->n_outputs + 1) * sizeof *out);
