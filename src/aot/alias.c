@@ -98,7 +98,7 @@ static void dync__joint_beside(dync__joint *j)
 {
     dync__aot_actual *a = j->into->actual.at;
     int n = j->into->n_inputs;
-    for (int i = 0; i < n && j->writes && !j->training; i++) {
+    for (int i = 0; i < n && !j->training; i++) {
         const dync__tensor *x = dync__joint_example(j, i);
         int others = 0;
         bool apart = x != NULL;
@@ -121,7 +121,7 @@ static void dync__joint_share(dync__joint *j)
 {
     dync__aot_actual *a = j->into->actual.at;
     dync__joint_beside(j);
-    for (int i = 0; i < j->into->n_inputs && j->writes; i++) {
+    for (int i = 0; i < j->into->n_inputs; i++) {
         const dync__tensor *x = dync__joint_example(j, i);
         for (int k = 0; k < i && x && a[i].same_as < 0; k++) {
             const dync__tensor *y = dync__joint_example(j, k);
@@ -273,11 +273,26 @@ static dync_status dync__joint_groups(dync__joint *j)
 }
 
 /* An input that is passed as it is: alone on its memory, or the base of its group. */
-static bool dync__joint_passed(const dync__joint *j, int i)
+static bool dync__group_passed(const dync__joint *j, int i)
 {
     const dync__aot_actual *a = &j->into->actual.at[i];
     if (a->same_as >= 0) return false;
     return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
+}
+
+/* By need: of graphs that write (functionalize_write.c). */
+typedef struct dync__joint_sharing {
+    void (*share)(dync__joint *);
+    bool (*passed)(const dync__joint *, int i);
+    dync_status (*groups)(dync__joint *);
+} dync__joint_sharing;
+static const dync__joint_sharing dync__joint_sharing_all = {dync__joint_share, dync__group_passed,
+                                                            dync__joint_groups};
+static const dync__joint_sharing *DYNC__BY_NEED dync__joint_shares =
+    DYNC__AT_FIRST(&dync__joint_sharing_all);
+DYNC__FN void dync__joint_use_sharing(void)
+{
+    DYNC__PUT(dync__joint_shares, &dync__joint_sharing_all);
 }
 
 DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
@@ -299,7 +314,8 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
         DYNC__TRY(dync__joint_add_actual(j, &a, NULL));
         dync__ref(j->attr[i]);
     }
-    dync__joint_share(j);
+    const dync__joint_sharing *shares = j->writes ? dync__joint_shares : NULL;
+    if (shares) shares->share(j);
     int k = 0;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
         const dync__node *n = g->node.at[i];
@@ -309,11 +325,11 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
         bool
             requires
         = j->training && (n->requires_grad[0] || (x && dync__tensor_requires_grad(x)));
-        if (k >= into->n_inputs || dync__joint_passed(j, k))
+        if (k >= into->n_inputs || !shares || shares->passed(j, k))
             DYNC__TRY(dync__joint_placeholder(j, k, n->name, &n->info[0], requires));
         k++;
     }
-    DYNC__TRY(dync__joint_groups(j));
+    if (shares) DYNC__TRY(shares->groups(j));
     j->n_actual = into->actual.n;
     return DYNC_OK;
 }

@@ -338,6 +338,7 @@ DYNC__FN dync_status dync__aot_partition(const dync__joint_graph *, const dync__
 /* backward_node.c: what is for gradients alone, behind pointers (base/limits.h) */
 struct dync__cutter;
 struct dync__aot_code;
+struct dync__aot_part;
 /* Where the generator stood when forward ran. */
 typedef struct dync__aot_random {
     uint64_t seed, offset;
@@ -352,6 +353,8 @@ typedef struct dync__aot_gradients {
     dync_status (*choose_saved)(struct dync__cutter *, const dync__aot_how *);
     dync_status (*backward_graph)(struct dync__cutter *, int n_grads, dync__node *const *grads,
                                   dync__aot_graphs *into);
+    /* backward in parts */
+    dync_status (*parts)(const dync__aot_graphs *, int *n, struct dync__aot_part **out);
     /* results of a call get their history */
     dync_status (*attach)(struct dync__aot_code *, int n_actual, dync__tensor *const *actual,
                           dync__tensor *const *outputs, dync__tensor *const *saved,
@@ -391,6 +394,7 @@ typedef dync_status (*dync__graph_compiler)(dync__graph *, const dync_value *exa
  * that it uses */
 DYNC__FN bool dync__graph_takes_lists(const dync__graph *);
 DYNC__FN void dync__aot_use_lists(void);
+DYNC__FN void dync__aot_use_twice(void); /* .double_backward */
 DYNC__FN dync_status dync__unlist_compile(dync__graph *, const dync_value *examples, int n,
                                           const dync__options *options, dync__graph_compiler,
                                           void *user, dync_callable *out);
@@ -400,6 +404,7 @@ DYNC__FN void dync__aot_use_stages(void);
 /* functionalize_write.c and, with it, runtime.c: what compiled code has for operators that write
  * (api/link.h) */
 DYNC__FN void dync__functional_use_writes(void);
+DYNC__FN void dync__joint_use_sharing(void);
 DYNC__FN void dync__aot_use_writes(void);
 DYNC__FN dync_status dync__staged_compile(dync__graph *, const dync__options *options,
                                           dync__graph_compiler, void *user, dync_callable *out);

@@ -34,7 +34,7 @@ DYNC__FN void dync__aot_code_unref(dync__aot_code *c)
     if (c->value) dync__free(c->value, (size_t)c->form->syms->symbol.n * sizeof *c->value + 1);
     dync__aot_code_unref(c->form);
     dync__symtab_free(c->syms);
-    dync__aot_tail_free(c->tail);
+    if (!DYNC__SYM_NONE) dync__aot_tail_free(c->tail);
     dync__free(c, sizeof *c);
 }
 

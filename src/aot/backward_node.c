@@ -172,8 +172,8 @@ static dync_status dync__aot_attach(dync__aot_code *c, int n_actual, dync__tenso
 }
 
 DYNC__UNUSED static const dync__aot_gradients dync__aot_gradients_all = {
-    dync__tape_start,      dync__joint_entry,        dync__joint_backward,
-    dync__partition_saved, dync__partition_backward, dync__aot_attach};
+    dync__tape_start,         dync__joint_entry, dync__joint_backward, dync__partition_saved,
+    dync__partition_backward, dync__aot_parts,   dync__aot_attach};
 DYNC__DATA const dync__aot_gradients *dync__aot_gradients_used =
     DYNC__FOR_GRADIENTS(&dync__aot_gradients_all);
 DYNC__FN void dync__aot_use_gradients(void)

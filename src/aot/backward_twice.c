@@ -133,9 +133,9 @@ static dync_status dync__aot_again_walk(const dync__aot_saved *s, dync__tensor *
 /* For double backward: forward runs once more, uncompiled, through the tape, with the random
  * state that it had; its gradients then have a history of their own. The thread's random state
  * is put back afterwards. */
-DYNC__RARE DYNC__FN dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out,
-                                                         dync__tensor *const *grad_out, int n_in,
-                                                         const bool *needed, dync__tensor **grad_in)
+DYNC__RARE static dync_status dync__aot_again(dync__aot_saved *s, int n_out,
+                                              dync__tensor *const *grad_out, int n_in,
+                                              const bool *needed, dync__tensor **grad_in)
 {
     dync__aot_code *c = s->code;
     const dync__aot_graphs *g = &c->g;
@@ -164,4 +164,17 @@ DYNC__RARE DYNC__FN dync_status dync__aot_backward_again(dync__aot_saved *s, int
     dync_scope_end(&scope);
     dync__free(entry, room * sizeof *entry);
     return status;
+}
+
+/* By need: of who compiles with .double_backward. */
+static dync_status (*DYNC__BY_NEED dync__aot_again_used)(
+    dync__aot_saved *, int n_out, dync__tensor *const *grad_out, int n_in, const bool *needed,
+    dync__tensor **grad_in) = DYNC__AT_FIRST(dync__aot_again);
+DYNC__FN void dync__aot_use_twice(void) { DYNC__PUT(dync__aot_again_used, dync__aot_again); }
+DYNC__RARE DYNC__FN dync_status dync__aot_backward_again(dync__aot_saved *s, int n_out,
+                                                         dync__tensor *const *grad_out, int n_in,
+                                                         const bool *needed, dync__tensor **grad_in)
+{
+    return dync__aot_again_used ? dync__aot_again_used(s, n_out, grad_out, n_in, needed, grad_in)
+                                : dync__unlinked("double backward");
 }

@@ -14,7 +14,8 @@ DYNC__RARE static dync_status dync__form_settle(dync__aot_code *c, dync__symtab 
         if (g->actual.at[i].group >= 0) return DYNC_ERR_UNSUPPORTED;
     if (!dync__graph_settle_sizes(g->fw, t) || (g->bw && !dync__graph_settle_sizes(g->bw, t)))
         return DYNC_ERR_MEMORY;
-    DYNC__TRY(dync__aot_parts(g, &c->n_parts, &c->part));
+    if (dync__aot_gradients_used)
+        DYNC__TRY(dync__aot_gradients_used->parts(g, &c->n_parts, &c->part));
     return dync__graph_tells_sizes(g->fw) ? DYNC_OK : DYNC_ERR_UNSUPPORTED;
 }
 

@@ -165,8 +165,12 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_compile(dync__aot_code *c,
     const dync__aot_graphs *g = &c->g;
     c->n_fw_in = g->fw->n_inputs;
     c->n_fw_out = g->mutated.n + g->value.n + g->n_saved;
-    DYNC__TRY(c->form ? dync__aot_parts_of(c) : dync__aot_parts(g, &c->n_parts, &c->part));
-    struct dync__aot_tail *tail = c->form ? c->form->tail : NULL;
+    const dync__aot_gradients *used = dync__aot_gradients_used;
+    if (c->form)
+        DYNC__TRY(dync__aot_parts_of(c));
+    else if (used)
+        DYNC__TRY(used->parts(g, &c->n_parts, &c->part));
+    struct dync__aot_tail *tail = !DYNC__SYM_NONE && c->form ? c->form->tail : NULL;
     if (!c->form) DYNC__TRY(dync__aot_tell_over(c));
     if (tail) DYNC__TRY(dync__aot_tail_compile(tail, c->value, options, inner, &c->fw));
     DYNC__TRY(dync__aot_side(c, -1, options, inner));

@@ -120,6 +120,7 @@ DYNC__FN void dync__aot_use_writes(void)
 {
     DYNC__PUT(dync__aot_write_used, dync__aot_write_back);
     dync__functional_use_writes();
+    dync__joint_use_sharing();
 }
 static dync_status dync__aot_written(const dync__aot_graphs *g, dync__tensor *const *actual,
                                      dync__tensor *const *fw_out)

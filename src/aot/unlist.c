@@ -116,7 +116,11 @@ static dync_status dync__unlist_make(dync__graph *g, const dync_value *ex, int n
 static dync_status (*DYNC__BY_NEED dync__unlist_used)(
     dync__graph *, const dync_value *ex, int n, const dync__options *, dync__graph_compiler,
     void *user, dync_callable *out) = DYNC__AT_FIRST(dync__unlist_make);
-DYNC__FN void dync__aot_use_lists(void) { DYNC__PUT(dync__unlist_used, dync__unlist_make); }
+DYNC__FN void dync__aot_use_lists(void)
+{
+    DYNC__PUT(dync__unlist_used, dync__unlist_make);
+    dync__raw_calls();
+}
 DYNC__FN dync_status dync__unlist_compile(dync__graph *g, const dync_value *ex, int n,
                                           const dync__options *options,
                                           dync__graph_compiler compile, void *user,

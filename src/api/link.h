@@ -5,11 +5,11 @@
  * requires a gradient: dync_compile defines a weak name, dync__compiles_gradients, in the user's
  * file, and the tape, where a program has it, calls that if it is defined; so with what compiled
  * code has for hooks, dync_gradients inside, cells, functions inside operators, graphs that a
- * program brings along, cat, constants, operators that write, and operators of the user's. The rule
- * of an operator's gradient is for programs that call the operator and start a backward:
- * dync_backward and its kin define a weak name for each rule in the user's file, dync__link_g_add
- * and others, and the operator's rule calls that if it is defined. Where linkers do not know
- * sections and weak names, every program links all of it.
+ * program brings along, cat, constants, reductions, operators that write, and operators of the
+ * user's. The rule of an operator's gradient is for programs that call the operator and start a
+ * backward: dync_backward and its kin define a weak name for each rule in the user's file,
+ * dync__link_g_add and others, and the operator's rule calls that if it is defined. Where linkers
+ * do not know sections and weak names, every program links all of it.
  *   thread   any */
 #if defined(DYNC_SMALL) && defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && \
     !defined(DYNC_STATIC) && (__SIZEOF_POINTER__ == 8 || __SIZEOF_POINTER__ == 4)
@@ -37,7 +37,7 @@
 #define DYNC__COMPILES()                                                                  \
     __asm__(".ifndef dync__compiles_gradients\n"                                          \
             ".irp r,gradients,hooks,late,asks,cells,inside,graphs,joins,writes,opaque,"   \
-            "constants\n"                                                                 \
+            "constants,reduces\n"                                                         \
             DYNC__LINK("dync__compiles_\\r", "dync__compile_\\r") ".endr\n.endif")
 #define DYNC__LINK_RULES()                                                                \
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
@@ -77,7 +77,10 @@ DYNC_API void dync__compile_joins(void);
 DYNC_API void dync__compile_writes(void);
 DYNC_API void dync__compile_opaque(void);
 DYNC_API void dync__compile_constants(void);
+DYNC_API void dync__compile_reduces(void);
 DYNC_API void dync__compile_numbers(void);
+DYNC_API void dync__compile_objects(void);
+DYNC_API void dync__compile_twice(void);
 DYNC_API void dync__compile_reasons(void);
 DYNC_API void dync__compile_all(void);
 
@@ -97,6 +100,8 @@ DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const
 {
     DYNC__COMPILES();
     if (options.symbolic) dync__compile_numbers();
+    if (options.backend_object) dync__compile_objects();
+    if (options.double_backward) dync__compile_twice();
     if (options.guard_fail || options.error_on_recompile) dync__compile_reasons();
     return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
            : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
@@ -108,6 +113,8 @@ DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *
                                                     dync_compile_options options)
 {
     if (options.guard_fail || options.error_on_recompile) dync__compile_reasons();
+    if (options.backend_object) dync__compile_objects();
+    if (options.double_backward) dync__compile_twice();
     if (dync__compile_plain(&options))
         dync__module_compile_usual(m, name, options);
     else

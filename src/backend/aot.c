@@ -167,6 +167,8 @@ DYNC_API dync_backend dync_aot_autograd(const dync_backend *fw_compiler,
         dync__fail(DYNC_ERR_VALUE, "dync_aot_autograd: expected a forward compiler, got NULL");
         return b;
     }
+    dync__raw_calls();
+    dync__callable_boxes();
     dync__aot_user *u = dync__calloc(sizeof *u);
     if (!u) return b;
     u->inner = (dync__inner_compiler){.compile = dync__boxed_compile, .user = u, .symbolic = true};

@@ -69,6 +69,8 @@ static void dync__backends_free(void)
 /* Built-in names first: nobody can register one of those. */
 static const dync_backend *dync__backend_find(const char *name)
 {
+    dync__raw_calls();
+    dync__callable_boxes();
     dync__backend_use_all();
     for (int i = 0; i < dync__n_backends_used; i++)
         if (strcmp(dync__backend_used[i].backend.name, name) == 0)
@@ -234,6 +236,7 @@ DYNC_API dync_status dync_compile_graph(const char *backend, dync_graph *graph,
     const dync_backend *b = backend ? dync_lookup_backend(backend) : dync__backend_default();
     if (!b) return DYNC_ERR_VALUE;
     dync__inductor_use_all();
+    dync__raw_calls();
     memset(out, 0, sizeof *out);
     DYNC__ATOMIC_STORE(&g->fixed, 1);
     return b->compile(graph, example_inputs, n, NULL, out, b->user);

@@ -270,6 +270,7 @@ DYNC_API dync_status(dync_call_into_values)(dync_compiled *f, dync_value out, in
                                             const dync_value *args)
 {
     dync_scope scope = dync_scope_begin();
+    dync__tree_targets();
     dync__tls.call_at = dync__tls.at;
     dync_value r = dync__call_values(f, nargs, args, &out);
     dync_status status = r.kind == DYNC_KIND_NONE

@@ -277,6 +277,9 @@ typedef struct dync__code_size {
 } dync__code_size;
 /* state begins with a dync__raw_callable and n_out */
 DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs);
+/* Linked by who may hold a callable of the library's, and by who runs others. */
+DYNC__FN void dync__raw_calls(void);
+DYNC__FN void dync__callable_boxes(void);
 DYNC__FN dync_status dync__output_check(const dync__node *, const dync__tensor *, int i,
                                         bool strides);
 DYNC__FN bool dync__layout_fits(const dync__layout *want, const dync__layout *lay, bool strides);
@@ -328,6 +331,9 @@ typedef struct dync__path_step {
 /* path.c: calls that come to breaks and branches are followed, not traced again, from here on */
 DYNC__FN void dync__scripts_install(void);
 DYNC__FN void dync__breaks_install(void); /* break.c: breaks and branches themselves */
+DYNC__FN void dync__paths_narrow(void);   /* result.c: what ways that are known need not compute */
+DYNC__FN void dync__tree_branches(void);  /* tree.c: running them */
+DYNC__FN void dync__tree_targets(void);   /* results where the caller wants them */
 /* The way of a run through the tree, with what it computed: the script of a trace that goes on from
  * its end. */
 typedef struct dync__path {

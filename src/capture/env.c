@@ -208,7 +208,7 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *t, dync__segment *s, const
 
 /* A value that narrowing dropped is wanted after all: the segment's full graph is interpreted once,
  * and from now on it is kept. */
-DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
+static dync_status dync__env_dropped(dync__tracer *t, int env)
 {
     dync__origin o = t->env.origin.at[env];
     if (!o.seg) return dync__fail(DYNC_ERR_INTERNAL, "value %d of a traced call is gone", env);
@@ -226,6 +226,15 @@ DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
     dync__free(out, (size_t)(o.seg->n_out + 1) * sizeof *out);
     dync__free(used, (size_t)o.seg->n_out + 1);
     return status;
+}
+
+/* By need: whole graphs drop nothing. */
+static dync_status (*DYNC__BY_NEED dync__env_dropped_used)(dync__tracer *, int env) =
+    DYNC__AT_FIRST(dync__env_dropped);
+DYNC__FN void dync__env_drops(void) { DYNC__PUT(dync__env_dropped_used, dync__env_dropped); }
+DYNC__FN dync_status dync__record_value(dync__tracer *t, int env)
+{
+    return dync__env_dropped_used ? dync__env_dropped_used(t, env) : dync__unlinked("graph breaks");
 }
 
 /* Off the script anything may be used, and anything written: what was dropped is computed now. */

@@ -77,8 +77,11 @@ typedef struct dync__miss_calls {
 } dync__miss_calls;
 static const dync__miss_calls dync__miss_tells = {dync__miss_reasons, dync__limit_lines};
 static const dync__miss_calls *DYNC__BY_NEED dync__miss_told = DYNC__AT_FIRST(&dync__miss_tells);
-DYNC__MEETING(reasons)
-DYNC__FN void dync__capture_use_reasons(void) { DYNC__PUT(dync__miss_told, &dync__miss_tells); }
+DYNC__FN void dync__capture_use_reasons(void)
+{
+    DYNC__PUT(dync__miss_told, &dync__miss_tells);
+    dync__pieces_pass();
+}
 
 /* Over the limit: said once, loudly, with the guard that kept failing and the remedy; from then on
  * this call runs eagerly. */

@@ -136,5 +136,7 @@ DYNC__FN void dync__scripts_install(void)
         .free = dync__scripts_free,
     };
     dync__breaks_install();
+    dync__env_drops();
+    dync__paths_narrow();
     DYNC__ATOMIC_STORE(&dync__scripts, &doors);
 }

@@ -108,29 +108,6 @@ DYNC__OFTEN static dync_status dync__cut_inputs(dync__tracer *t, int n, const in
     return DYNC_OK;
 }
 
-DYNC__OFTEN DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
-                                               dync__tensor **out)
-{
-    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
-    dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
-    if (status == DYNC_OK) {
-        dync__trace_pause pause = dync__trace_pause_begin(t);
-        dync__verify *verify =
-            dync__verify_on() ? DYNC__ATOMIC_LOAD(&dync__verify_used)->segment_begin(t->fn, s, in)
-                              : NULL;
-        uint64_t start = t->fresh ? dync__now_ns() : 0;
-        status = t->cut.plain ? dync__segment_run_plain(s, s->n_in, in, out)
-                              : dync__segment_run(s, s->n_in, in, out);
-        if (t->fresh) (void)DYNC__ATOMIC_ADD(&t->fn->history.run_ns, dync__now_ns() - start);
-        if (verify)
-            status =
-                DYNC__ATOMIC_LOAD(&dync__verify_used)->segment_end(verify, status, out, s->n_out);
-        dync__trace_pause_end(t, pause);
-    }
-    dync__room_end(in, few, s->n_in, sizeof *in);
-    return status;
-}
-
 /* Another graph at this position in every call (a number that data decide, a constant made anew) is
  * not compiled for ever: past the limit such a piece runs operator by operator and is not kept. */
 static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
@@ -152,26 +129,95 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
     return true;
 }
 
+/* Hooks may come behind the break on values that the graph has used. The call that compiles it
+ * runs it operator by operator, so that they see every gradient; where some come, later calls run
+ * it in parts (dync__segment_part). Not before a backward, which has to meet the compiled graph:
+ * that refuses to be differentiated twice. */
+static bool dync__cut_is_plain(const dync__tracer *t, const dync__segment *s)
+{
+    const char *reason = t->cut.reason;
+    bool backward = reason && (strcmp(reason, "Tensor.backward") == 0 ||
+                               strcmp(reason, "torch.autograd.grad") == 0);
+    return (reason || t->cut.split) && !backward && s->used_inside && s->grad_mode &&
+           s->code.run == dync__raw_run && !t->fn->opt.fullgraph;
+}
+
 /* By need: a piece that was compiled before is found again, as it is or but for its numbers. Traces
- * with breaks come to the same places; a whole graph has one piece, which its entry keeps. */
+ * with breaks come to the same places, and what they have dropped is wanted there; a whole graph
+ * has one piece, which its entry keeps. */
 typedef struct dync__piece_finds {
     uint64_t (*hash)(const dync__graph *);
     dync__segment *(*same)(dync__compiled *, dync__graph *, uint64_t hash, dync__tensor *const *in);
     dync_status (*lifted)(dync__tracer *, dync__graph *, uint64_t site, dync__tensor *const *in,
                           const int **in_env, dync__segment **out);
+    bool (*too_many)(dync__tracer *, uint64_t site);
+    bool (*is_plain)(const dync__tracer *, const dync__segment *);
+    dync_status (*run_plain)(dync__segment *, int n_in, dync__tensor *const *in,
+                             dync__tensor **out);
+    dync_status (*complete)(dync__tracer *, dync__segment *, const int *in_env, dync__tensor **out);
 } dync__piece_finds;
-static const dync__piece_finds dync__piece_finds_all = {dync__graph_hash, dync__segment_find,
-                                                        dync__lift_segment};
+static const dync__piece_finds dync__piece_finds_all = {
+    .hash = dync__graph_hash,
+    .same = dync__segment_find,
+    .lifted = dync__lift_segment,
+    .too_many = dync__cut_too_many,
+    .is_plain = dync__cut_is_plain,
+    .run_plain = dync__segment_run_plain,
+    .complete = dync__cut_complete,
+};
 static const dync__piece_finds *DYNC__BY_NEED dync__piece_found =
     DYNC__AT_FIRST(&dync__piece_finds_all);
-DYNC__FN void dync__pieces_install(void) { DYNC__PUT(dync__piece_found, &dync__piece_finds_all); }
 
 static dync__segment *dync__cut_transient(dync__tracer *t, dync__graph *taken)
 {
+    dync__callable_boxes();
     dync__segment *s = dync__segment_plain(taken);
     if (!s || dync__vec_push(&t->transient, s)) return s;
     dync__segment_free(s);
     return NULL;
+}
+
+/* By need: of traces with breaks, and of who sets a stance (which links reasons, too). */
+DYNC__MEETING(reasons)
+static dync__segment *(*DYNC__BY_NEED dync__cut_transient_used)(
+    dync__tracer *, dync__graph *taken) = DYNC__AT_FIRST(dync__cut_transient);
+DYNC__FN void dync__pieces_pass(void) { DYNC__PUT(dync__cut_transient_used, dync__cut_transient); }
+DYNC__FN void dync__pieces_install(void)
+{
+    DYNC__PUT(dync__piece_found, &dync__piece_finds_all);
+    dync__pieces_pass();
+}
+
+static dync__segment *dync__cut_passing(dync__tracer *t, dync__graph *taken)
+{
+    DYNC__MEET(reasons);
+    if (dync__cut_transient_used) return dync__cut_transient_used(t, taken);
+    (void)dync__unlinked("dync_set_stance");
+    dync__graph_unref(taken);
+    return NULL;
+}
+
+DYNC__OFTEN DYNC__FN dync_status dync__cut_run(dync__tracer *t, dync__segment *s, const int *in_env,
+                                               dync__tensor **out)
+{
+    dync__tensor *few[DYNC__FEW], **in = dync__room(few, DYNC__FEW, s->n_in, sizeof *in);
+    dync_status status = dync__cut_inputs(t, s->n_in, in_env, in);
+    if (status == DYNC_OK) {
+        dync__trace_pause pause = dync__trace_pause_begin(t);
+        dync__verify *verify =
+            dync__verify_on() ? DYNC__ATOMIC_LOAD(&dync__verify_used)->segment_begin(t->fn, s, in)
+                              : NULL;
+        uint64_t start = t->fresh ? dync__now_ns() : 0;
+        status = t->cut.plain ? dync__piece_found->run_plain(s, s->n_in, in, out)
+                              : dync__segment_run(s, s->n_in, in, out);
+        if (t->fresh) (void)DYNC__ATOMIC_ADD(&t->fn->history.run_ns, dync__now_ns() - start);
+        if (verify)
+            status =
+                DYNC__ATOMIC_LOAD(&dync__verify_used)->segment_end(verify, status, out, s->n_out);
+        dync__trace_pause_end(t, pause);
+    }
+    dync__room_end(in, few, s->n_in, sizeof *in);
+    return status;
 }
 
 static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, const int **in_env,
@@ -188,24 +234,11 @@ static dync__segment *dync__cut_segment(dync__tracer *t, dync__graph *taken, con
     if (s || !ready)
         dync__graph_unref(taken);
     else
-        s = dync__stance() == DYNC__STANCE_eager_on_recompile || dync__cut_too_many(t, site)
-                ? dync__cut_transient(t, taken)
+        s = dync__stance() == DYNC__STANCE_eager_on_recompile || (finds && finds->too_many(t, site))
+                ? dync__cut_passing(t, taken)
                 : dync__segment_compile(t->fn, taken, hash, site, in, NULL);
     dync__room_end(in, few, n, sizeof *in);
     return s;
-}
-
-/* Hooks may come behind the break on values that the graph has used. The call that compiles it
- * runs it operator by operator, so that they see every gradient; where some come, later calls run
- * it in parts (dync__segment_part). Not before a backward, which has to meet the compiled graph:
- * that refuses to be differentiated twice. */
-static bool dync__cut_is_plain(const dync__tracer *t, const dync__segment *s)
-{
-    const char *reason = t->cut.reason;
-    bool backward = reason && (strcmp(reason, "Tensor.backward") == 0 ||
-                               strcmp(reason, "torch.autograd.grad") == 0);
-    return (reason || t->cut.split) && !backward && s->used_inside && s->grad_mode &&
-           s->code.run == dync__raw_run && !t->fn->opt.fullgraph;
 }
 
 /* It is compiled where no segment is that graph, runs, and is noted in the tree. */
@@ -217,9 +250,11 @@ DYNC__FN dync_status dync__record_piece(dync__tracer *t, dync__graph *taken, uin
     ref->seg = dync__cut_segment(t, taken, &in_env, hash, site, &made);
     ref->in_env = (int *)(uintptr_t)in_env;
     if (!ref->seg) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_BACKEND;
-    t->cut.plain = made && dync__cut_is_plain(t, ref->seg);
+    t->cut.plain = made && dync__piece_found && dync__piece_found->is_plain(t, ref->seg);
     DYNC__TRY(dync__cut_run(t, ref->seg, ref->in_env, out));
-    if (!t->on_tree) return dync__cut_complete(t, ref->seg, ref->in_env, out);
+    if (!t->on_tree && dync__piece_found)
+        return dync__piece_found->complete(t, ref->seg, ref->in_env, out);
+    if (!t->on_tree) return dync__unlinked("graph breaks");
     return dync__avec_push(&t->entry->arena, &t->at->seg, *ref) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 

@@ -175,6 +175,11 @@ static dync_status dync__narrow_path(dync__tracer *t)
     return status;
 }
 
+/* By need: whole graphs have one way. */
+static dync_status (*DYNC__BY_NEED dync__narrow_used)(dync__tracer *) =
+    DYNC__AT_FIRST(dync__narrow_path);
+DYNC__FN void dync__paths_narrow(void) { DYNC__PUT(dync__narrow_used, dync__narrow_path); }
+
 /* After the C function returned r: the last cut, the tree's RETURN, the form of the result. */
 DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__outval *out)
 {
@@ -197,7 +202,7 @@ DYNC__FN dync_status dync__record_finish(dync__tracer *t, dync_value r, dync__ou
         bool grad_now = !dync__grad_is_off();
         t->at->grad_mode_after = grad_now != t->grad_mode_before ? (int8_t)grad_now : -1;
         dync__tracer_publish_env(t);
-        if (t->entry->root != t->at) status = dync__narrow_path(t);
+        if (t->entry->root != t->at && dync__narrow_used) status = dync__narrow_used(t);
         DYNC__ATOMIC_STORE(&t->at->kind, DYNC__TN_RETURN);
     }
     return status;

@@ -137,7 +137,7 @@ static bool dync__raw_takes_number(const dync__raw_state *r, int i)
 
 /* The library's own code as a callable that anybody may call: arguments are checked as
  * strangers' are. Plain numbers become 0-dim tensors where the graph takes a number. */
-DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+static dync_value dync__raw_boxed(void *state, const dync_value *args, int nargs)
 {
     static const char own[] = "NULL";
     dync_value result = DYNC_NONE;
@@ -164,6 +164,17 @@ DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs
     if (good) result = dync__raw_run_tensors(state, nargs, in);
     dync__room_end(in, few, nargs, sizeof *in);
     return result;
+}
+
+/* By need: of who may hold a callable, as backends of the user's do. */
+static dync_value (*DYNC__BY_NEED dync__raw_used)(void *, const dync_value *,
+                                                  int) = DYNC__AT_FIRST(dync__raw_boxed);
+DYNC__FN void dync__raw_calls(void) { DYNC__PUT(dync__raw_used, dync__raw_boxed); }
+DYNC__FN dync_value dync__raw_run(void *state, const dync_value *args, int nargs)
+{
+    if (dync__raw_used) return dync__raw_used(state, args, nargs);
+    (void)dync__unlinked("callables");
+    return DYNC_NONE;
 }
 
 /* A callable of the user's: values in, a list (or a single tensor) out, in a scope of its own. */
@@ -207,6 +218,12 @@ static dync_status dync__callable_boxed(const dync_callable *code, bool numbers,
     return status;
 }
 
+/* By need: of backends but inductor, and of what no backend compiles. */
+static dync_status (*DYNC__BY_NEED dync__boxed_used)(const dync_callable *, bool, int,
+                                                     dync__tensor *const *, int, dync__tensor **) =
+    DYNC__AT_FIRST(dync__callable_boxed);
+DYNC__FN void dync__callable_boxes(void) { DYNC__PUT(dync__boxed_used, dync__callable_boxed); }
+
 DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers, int n_in,
                                         dync__tensor *const *in, int n_out, dync__tensor **out)
 {
@@ -216,7 +233,8 @@ DYNC__FN dync_status dync__callable_run(const dync_callable *code, bool numbers,
         const dync__raw_state *r = code->state;
         status = r->raw.run(r->raw.state, n_in, in, n_out, out);
     } else {
-        status = dync__callable_boxed(code, numbers, n_in, in, n_out, out);
+        status = dync__boxed_used ? dync__boxed_used(code, numbers, n_in, in, n_out, out)
+                                  : dync__unlinked("callables");
     }
     if (status == DYNC_OK) return DYNC_OK;
     for (int i = 0; i < n_out; i++) {
@@ -292,6 +310,7 @@ DYNC__RARE DYNC__FN dync_status dync__segment_run_plain(dync__segment *s, int n_
                                                         dync__tensor *const *in, dync__tensor **out)
 {
     dync_callable plain = {.run = dync__segment_interpret, .state = s->graph};
+    dync__callable_boxes();
     DYNC__TRY(dync__callable_run(&plain, true, n_in, in, s->n_out, out));
     if (s->gives_numbers) dync__segment_numbers(s, out);
     return DYNC_OK;

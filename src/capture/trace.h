@@ -114,6 +114,7 @@ DYNC__FN void dync__env_as_guarded(dync__tracer *, int env, const dync__tensor_g
 DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *, dync__tensor *);
 DYNC__FN int dync__record_foreign(dync__tracer *, dync__tensor *real, dync_tensor **, const char *);
 DYNC__FN dync_status dync__record_value(dync__tracer *, int env);
+DYNC__FN void dync__env_drops(void); /* by need */
 DYNC__FN dync_status dync__record_keep(dync__tracer *);
 /* what it dropped, too */
 DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const int *in_env,
@@ -196,6 +197,7 @@ DYNC__FN void dync__tracer_released(dync__tensor *);
 DYNC__FN void dync__released_install(void);
 /* lift.c */
 DYNC__FN void dync__pieces_install(void); /* piece.c: what finds pieces again */
+DYNC__FN void dync__pieces_pass(void);    /* and pieces that are not kept */
 DYNC__FN dync_status dync__lift_segment(dync__tracer *, dync__graph *, uint64_t site,
                                         dync__tensor *const *in, const int **in_env,
                                         dync__segment **);

@@ -121,6 +121,19 @@ static bool dync__into_targets(const dync__call_run_state *r, const dync__segref
     return any;
 }
 
+/* By need: of dync_call_into. */
+typedef bool (*dync__into_fn)(const dync__call_run_state *, const dync__segref *,
+                              const dync__outval *, dync__tensor **target);
+static dync__into_fn DYNC__BY_NEED dync__into_used = DYNC__AT_FIRST(dync__into_targets);
+static dync_status (*DYNC__BY_NEED dync__into_run)(
+    dync__segment *, int n_in, dync__tensor *const *in, dync__tensor **out,
+    dync__tensor *const *into) = DYNC__AT_FIRST(dync__segment_run_into);
+DYNC__FN void dync__tree_targets(void)
+{
+    DYNC__PUT(dync__into_used, dync__into_targets);
+    DYNC__PUT(dync__into_run, dync__segment_run_into);
+}
+
 /* ---- what was dropped ------------------------------------------------------------------------ */
 /* A segment computes what the ways known so far use. Another thread may find a way that uses more
  * while a call is between the two: what the call's segments have left out is computed then, before
@@ -191,9 +204,10 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     dync_status status = in && out ? DYNC_OK : DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_in && in; i++) in[i] = r->env[ref->in_env[i]];
     dync__grad_off(!s->grad_mode);
-    bool direct = last && s->n_out <= DYNC__FEW && dync__into_targets(r, ref, last, target);
+    bool direct = last && s->n_out <= DYNC__FEW && dync__into_used &&
+                  dync__into_used(r, ref, last, target);
     if (status == DYNC_OK)
-        status = direct ? dync__segment_run_into(s, s->n_in, in, out, target)
+        status = direct ? dync__into_run(s, s->n_in, in, out, target)
                         : dync__segment_run(s, s->n_in, in, out);
     for (int i = 0; i < s->n_out && status == DYNC_OK; i++) {
         dync__unref(r->env[ref->out_env[i]]);
@@ -202,25 +216,6 @@ static dync_status dync__run_segment(const dync__segref *ref, dync__call_run_sta
     dync__room_end(in, few_in, s->n_in, sizeof *in);
     dync__room_end(out, few_out, s->n_out, sizeof *out);
     return status;
-}
-
-/* Segments in order, each effect after those that it follows. */
-static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
-{
-    int k = 0;
-    bool direct = r->into && returns && !n->effect.n;
-    for (int i = 0; i <= n->seg.n; i++) {
-        int first = k;
-        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
-            if (dync__run_lacks_effect(r, &n->effect.at[k])) DYNC__TRY(dync__run_complete(r, n, i));
-        if (k > first) DYNC__TRY(dync__effects_run(&n->effect.at[first], k - first, r->env));
-        if (i == n->seg.n) break;
-        if (r->n_path && DYNC__UNLIKELY(dync__run_lacks_inputs(r, &n->seg.at[i])))
-            DYNC__TRY(dync__run_complete(r, n, i));
-        DYNC__TRY(
-            dync__run_segment(&n->seg.at[i], r, direct && i == n->seg.n - 1 ? &n->result : NULL));
-    }
-    return DYNC_OK;
 }
 
 /* What follows an outcome; NULL where it is not known, or a thread still traces it. */
@@ -263,6 +258,37 @@ static dync_status dync__run_branch(const dync__tnode *n, dync__call_run_state *
     return dync__outcome_step(r, n, value);
 }
 
+/* By need: who compiles with breaks runs branches, and completes what the way there has dropped. */
+typedef struct dync__tree_ways {
+    dync_status (*complete)(dync__call_run_state *, const dync__tnode *, int n_seg);
+    bool (*lacks)(const dync__call_run_state *, const dync__outval *);
+    dync_status (*branch)(const dync__tnode *, dync__call_run_state *, const dync__tnode **next);
+} dync__tree_ways;
+static const dync__tree_ways dync__tree_ways_all = {dync__run_complete, dync__run_lacks_result,
+                                                    dync__run_branch};
+static const dync__tree_ways *DYNC__BY_NEED dync__tree_used = DYNC__AT_FIRST(&dync__tree_ways_all);
+
+/* Segments in order, each effect after those that it follows. */
+static dync_status dync__run_tnode(const dync__tnode *n, dync__call_run_state *r, bool returns)
+{
+    const dync__tree_ways *ways = dync__tree_used;
+    int k = 0;
+    bool direct = r->into && returns && !n->effect.n;
+    for (int i = 0; i <= n->seg.n; i++) {
+        int first = k;
+        for (; DYNC__UNLIKELY(k < n->effect.n) && n->effect.at[k].after == i; k++)
+            if (ways && dync__run_lacks_effect(r, &n->effect.at[k]))
+                DYNC__TRY(ways->complete(r, n, i));
+        if (k > first) DYNC__TRY(dync__effects_run(&n->effect.at[first], k - first, r->env));
+        if (i == n->seg.n) break;
+        if (ways && r->n_path && DYNC__UNLIKELY(dync__run_lacks_inputs(r, &n->seg.at[i])))
+            DYNC__TRY(ways->complete(r, n, i));
+        DYNC__TRY(
+            dync__run_segment(&n->seg.at[i], r, direct && i == n->seg.n - 1 ? &n->result : NULL));
+    }
+    return DYNC_OK;
+}
+
 /* One tensor: what a segment made goes over to the caller. */
 static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_state *r, int env)
 {
@@ -278,6 +304,7 @@ static dync_value dync__result_take(const dync__cache_entry *e, dync__call_run_s
 static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode *n,
                                    dync__call_run_state *r, dync_value *result, bool *unknown)
 {
+    const dync__tree_ways *ways = dync__tree_used;
     *unknown = false;
     for (;;) {
         DYNC__TRY(dync__run_reserve_env(r, DYNC__ATOMIC_LOAD(&e->n_env)));
@@ -287,15 +314,15 @@ static dync_status dync__entry_run(const dync__cache_entry *e, const dync__tnode
         DYNC__TRY(dync__run_tnode(n, r, last));
         if (last) break;
         const dync__tnode *next = NULL;
-        DYNC__TRY(dync__run_branch(n, r, &next));
+        if (!ways) return dync__unlinked("graph breaks");
+        DYNC__TRY(ways->branch(n, r, &next));
         if (!next) {
             *unknown = true;
             return DYNC_OK;
         }
         n = next;
     }
-    if (r->n_path && dync__run_lacks_result(r, &n->result))
-        DYNC__TRY(dync__run_complete(r, n, n->seg.n));
+    if (ways && r->n_path && ways->lacks(r, &n->result)) DYNC__TRY(ways->complete(r, n, n->seg.n));
     *result = n->result.kind == DYNC_KIND_TENSOR ? dync__result_take(e, r, n->result.n)
                                                  : dync__outval_build(&n->result, r->env);
     dync__grad_off(n->grad_mode_after >= 0 ? !n->grad_mode_after : !e->grad_mode);
@@ -347,17 +374,35 @@ static dync_status dync__call_open(dync__compiled *f, dync__cache_entry *e,
     return status;
 }
 
+/* By need, as the ways above. */
+typedef struct dync__tree_grows {
+    dync_status (*extend)(dync__compiled *, dync__cache_entry *, const dync__callargs *,
+                          dync__call_run_state *, dync_value *result);
+    dync_status (*open)(dync__compiled *, dync__cache_entry *, const dync__callargs *,
+                        dync_value *result);
+} dync__tree_grows;
+static const dync__tree_grows dync__tree_grows_all = {dync__call_extend, dync__call_open};
+static const dync__tree_grows *DYNC__BY_NEED dync__tree_grown =
+    DYNC__AT_FIRST(&dync__tree_grows_all);
+DYNC__FN void dync__tree_branches(void)
+{
+    DYNC__PUT(dync__tree_used, &dync__tree_ways_all);
+    DYNC__PUT(dync__tree_grown, &dync__tree_grows_all);
+}
+
 DYNC__FN dync_status dync__call_entry(dync__compiled *f, dync__cache_entry *e,
                                       const dync__callargs *call, const dync_value *into,
                                       dync_value *result)
 {
-    if (DYNC__ATOMIC_LOAD(&e->open)) return dync__call_open(f, e, call, result);
+    const dync__tree_grows *grows = dync__tree_grown;
+    if (DYNC__ATOMIC_LOAD(&e->open))
+        return grows ? grows->open(f, e, call, result) : dync__unlinked("graph breaks");
     if (DYNC__UNLIKELY(DYNC__ATOMIC_PEEK(&e->lint) != NULL)) dync__lints()->watch(f, e, call);
     dync__call_run_state r;
     bool unknown = false;
     dync_status status = dync__run_open(&r, e, call, into);
     if (status == DYNC_OK) status = dync__entry_run(e, e->root, &r, result, &unknown);
-    if (status == DYNC_OK && unknown) status = dync__call_extend(f, e, call, &r, result);
+    if (grows && status == DYNC_OK && unknown) status = grows->extend(f, e, call, &r, result);
     if (status != DYNC_OK) dync__grad_off(!e->grad_mode);
     dync__run_close(&r, e->n_leaf_env);
     return status;

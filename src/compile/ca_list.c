@@ -159,6 +159,7 @@ DYNC__FN dync_status dync__ca_compile(dync_graph *graph, const dync_value *ex, i
     dync__graph *g = dync__graph_open(graph, "compiled autograd");
     if (!g) return DYNC_ERR_VALUE;
     dync__aot_use_lists();
+    dync__callable_boxes();
     const dync__ca_entry *e = user;
     dync__ca_code *c = dync__calloc(sizeof *c);
     if (!c) return DYNC_ERR_MEMORY;

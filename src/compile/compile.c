@@ -117,6 +117,9 @@ static const dync__compile_texts *dync__compile_read(void)
 {
     static const dync__compile_texts texts = {dync_lookup_backend, dync__repro_after_parse};
     dync__backend_options_use();
+    dync__raw_calls();
+    dync__callable_boxes();
+    dync__names_shown();
     return &texts;
 }
 
@@ -228,11 +231,21 @@ DYNC__MET DYNC_API void dync__compile_writes(void)
 }
 DYNC__MET DYNC_API void dync__compile_opaque(void) { dync__inductor_use_opaque(); }
 DYNC__MET DYNC_API void dync__compile_constants(void) { dync__capture_use_constants(); }
-/* a call of dync_compile with .symbolic */
+DYNC__MET DYNC_API void dync__compile_reduces(void) { dync__unroll_rows(); }
+/* a call of dync_compile with .double_backward */
+DYNC_API void dync__compile_twice(void) { dync__aot_use_twice(); }
+/* one with .symbolic */
 DYNC_API void dync__compile_numbers(void)
 {
     dync__capture_use_numbers();
     dync__aot_use_numbers();
+}
+/* one with .backend_object */
+DYNC_API void dync__compile_objects(void)
+{
+    dync__raw_calls();
+    dync__callable_boxes();
+    dync__names_shown();
 }
 /* one with .guard_fail or .error_on_recompile; a program that asks why calls missed */
 DYNC__MET DYNC_API void dync__compile_reasons(void) { dync__capture_use_reasons(); }
@@ -247,11 +260,20 @@ DYNC_API void dync__compile_all(void)
     dync__compile_joins();
     dync__compile_writes();
     dync__compile_constants();
+    dync__compile_reduces();
+    dync__compile_twice();
     dync__compile_reasons();
 }
 #else
 static void dync__compile_all(void) {}
 #endif
+
+/* What follows calls with breaks and branches, and runs them. */
+static void dync__compile_breaks(void)
+{
+    dync__scripts_install();
+    dync__tree_branches();
+}
 
 /* Errors name the place of the dync_compile call. */
 static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
@@ -268,14 +290,14 @@ static dync_compiled *dync__compile_at(dync_callee callee, const char *fn_name,
 DYNC__FN dync__compiled *dync__compile_by(const char *by, dync_callee callee, const char *fn_name,
                                           dync_compile_options options)
 {
-    dync__scripts_install();
+    dync__compile_breaks();
     dync__compile_all();
     return dync__compile_make(by, callee, fn_name, options, dync__compile_read());
 }
 DYNC_API dync_compiled *dync_compile_opt(dync_callee callee, const char *fn_name,
                                          dync_compile_options options)
 {
-    dync__scripts_install();
+    dync__compile_breaks();
     dync__compile_all();
     return dync__compile_at(callee, fn_name, &options, dync__compile_read());
 }
@@ -284,7 +306,7 @@ DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_n
                                             dync_compile_options options)
 {
     options.backend = NULL;
-    dync__scripts_install();
+    dync__compile_breaks();
     return dync__compile_at(callee, fn_name, &options, NULL);
 }
 DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
@@ -301,7 +323,7 @@ static void dync__compile_module(dync_module *handle, const char *name,
                                  dync_compile_options options, const dync__compile_texts *texts)
 {
     dync__module *m = dync__module_open(handle, "dync_module_compile");
-    dync__scripts_install();
+    dync__compile_breaks();
     dync__compile_all();
     if (!m) return;
     if (!options.args && !m->args) options.args = "x";

@@ -207,6 +207,7 @@ static dync__graph_maker *dync__maker_begin(dync_trace_mode mode, const char *na
 {
     dync__graph_maker *m = dync__calloc(sizeof *m);
     if (!m) return NULL;
+    dync__names_shown();
     m->handler = (dync__handler){.call = dync__maker_call, .reads = &dync__maker_reads, .state = m};
     m->mode = mode;
     m->graph = dync__graph_new(name);

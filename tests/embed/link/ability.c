@@ -201,6 +201,151 @@ static int call(dync_compiled *c, int i)
     dync_compiled_free(m);
     return good;
 }
+#elif ABILITY == 15 /* a backend of the user's, which asks the usual one */
+#define OPTIONS .fullgraph = true, .backend_object = &own
+static int asked;
+static dync_status compile_own(dync_graph *g, const dync_value *inputs, int n, const char *options,
+                               dync_callable *out, void *user)
+{
+    (void)options;
+    (void)user;
+    asked++;
+    return dync_compile_graph(NULL, g, inputs, n, out);
+}
+static dync_status compile_by_hand(dync_graph *g, const dync_value *inputs, int n,
+                                   const char *options, dync_callable *out, void *user);
+static const dync_backend own = {"own", NULL, compile_own, NULL};
+static const dync_backend by_hand = {"by hand", NULL, compile_by_hand, NULL};
+static dync_tensor *f(dync_tensor *x) { return dync_mul(x, 2); }
+static dync_value times_two(void *state, const dync_value *args, int n)
+{
+    (void)state;
+    (void)n;
+    return dync_tuple(dync_add(dync_as_tensor(args[0]), dync_as_tensor(args[0])));
+}
+static dync_status compile_by_hand(dync_graph *g, const dync_value *inputs, int n,
+                                   const char *options, dync_callable *out, void *user)
+{
+    (void)g, (void)inputs, (void)n, (void)options, (void)user;
+    memset(out, 0, sizeof *out);
+    out->run = times_two;
+    return DYNC_OK;
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    dync_compiled *hand = dync_compile(f, .fullgraph = true, .backend_object = &by_hand);
+    int good = is_sum(dync_call(c, x), 4 * i) && is_sum(dync_call(hand, x), 4 * i) && asked == 1;
+    dync_compiled_free(hand);
+    return good;
+}
+#elif ABILITY == 16 /* a second derivative */
+#define OPTIONS .fullgraph = true, .double_backward = true
+static dync_tensor *f(dync_tensor *x) { return dync_mul(dync_mul(x, x), x); }
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(2), i), true);
+    dync_tensor *y = dync_sum(dync_call(c, x), DYNC_ALL, false);
+    dync_grad_options twice = {.create_graph = true}, once = {0};
+    dync_value g = dync_gradients(dync_v_tensor(y), dync_tuple(x), DYNC_NONE, twice);
+    dync_tensor *first = dync_as_tensor(dync_at(g, 0));
+    g = dync_gradients(dync_v_tensor(dync_sum(first, DYNC_ALL, false)), dync_tuple(x), DYNC_NONE,
+                       once);
+    return is_sum(first, 6.0 * i * i) && is_sum(dync_as_tensor(dync_at(g, 0)), 12.0 * i);
+}
+#elif ABILITY == 17 /* results where the caller wants them, by a call with a branch */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    return dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 6)) ? dync_add(y, 1) : dync_neg(y);
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *out = dync_zeros(dync_shape(2));
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    return dync_call_into(c, out, x) == DYNC_OK && is_sum(out, i > 1 ? 6 * i + 2 : -6 * i);
+}
+#elif ABILITY == 18 /* what is not compiled again runs operator by operator */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x) { return dync_mul(dync_add(x, 1), 2); }
+static int call(dync_compiled *c, int i)
+{
+    dync_set_stance(i < 2 ? "default" : "eager_on_recompile");
+    return is_sum(dync_call(c, dync_full(dync_shape(i < 2 ? 2 : i + 1), i)),
+                  2 * (i + 1) * (i < 2 ? 2 : i + 1));
+}
+#elif ABILITY == 19 /* short rows, and extremes of them */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *rows = dync_reshape(x, dync_shape(4, 3));
+    return dync_add(dync_sum(rows, dync_shape(1), false), dync_amax(rows, dync_shape(1), false));
+}
+static int call(dync_compiled *c, int i)
+{
+    return is_sum(dync_call(c, dync_add(dync_arange(0, 12, 1), i)), 66 + 12 * i + 26 + 4 * i);
+}
+#elif ABILITY == 20 /* a hook outside of the function */
+#define OPTIONS .fullgraph = true
+static dync_tensor *tripled(dync_tensor *g, void *user)
+{
+    (void)user;
+    return dync_mul(g, 3);
+}
+static dync_tensor *f(dync_tensor *x) { return dync_mul(x, x); }
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_requires_grad_(dync_full(dync_shape(2), i), true), *y = dync_call(c, x);
+    if (dync_register_hook(y, tripled, NULL) < 0) return 0;
+    return dync_backward(dync_sum(y, DYNC_ALL, false)) == DYNC_OK && is_sum(dync_grad(x), 12 * i);
+}
+#elif ABILITY == 21 /* products of other ranks by linear */
+#define OPTIONS .fullgraph = true, .args = "x, w, b"
+static dync_value f(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    dync_tensor *b = v[2].kind == DYNC_KIND_TENSOR ? dync_as_tensor(v[2]) : NULL;
+    return dync_v_tensor(dync_linear(dync_as_tensor(v[0]), dync_as_tensor(v[1]), b));
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x3 = dync_full(dync_shape(2, 2, 3), i), *x1 = dync_full(dync_shape(3), i),
+                *w = dync_ones(dync_shape(4, 3)), *w1 = dync_full(dync_shape(3), 2),
+                *b = dync_ones(dync_shape(1));
+    return is_sum(dync_call(c, x3, w, b), 4 * 4 * (3 * i + 1)) &&
+           is_sum(dync_call(c, x3, w, DYNC_NONE), 4 * 4 * 3 * i) &&
+           is_sum(dync_call(c, x1, w, b), 4 * (3 * i + 1)) &&
+           is_sum(dync_call(c, x3, w1, DYNC_NONE), 4 * 6 * i) &&
+           is_sum(dync_call(c, x1, w1, DYNC_NONE), 6 * i);
+}
+#elif ABILITY == 22 /* arguments on one memory, one of them written */
+#define OPTIONS .fullgraph = true, .args = "x, y"
+static dync_value f(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    dync_add_(dync_as_tensor(v[0]), 1);
+    return dync_v_tensor(dync_mul(dync_as_tensor(v[1]), 2));
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *base = dync_full(dync_shape(3), i);
+    dync_tensor *x = dync_narrow(base, 0, 0, 2), *y = dync_narrow(base, 0, 1, 2);
+    return is_sum(dync_call(c, x, y), 2 * (2 * i + 1)) && is_sum(base, 3 * i + 2);
+}
+#elif ABILITY == 23 /* the mode of a module */
+#define OPTIONS .fullgraph = true
+static dync_module *net;
+static dync_tensor *f(dync_tensor *x) { return dync_forward_call(net, x); }
+static int call(dync_compiled *c, int i)
+{
+    if (!net) net = dync_sequential(dync_nn_dropout(1), dync_nn_relu());
+    dync_module_train(net, i % 2 == 0);
+    int good = is_sum(dync_call(c, dync_full(dync_shape(2), 3)), i % 2 ? 6 : 0);
+    dync_compiled_information told = dync_compiled_info(c);
+    return good && told.misses == (i ? 2 : 1);
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
