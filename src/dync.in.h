@@ -688,6 +688,7 @@ DYNC__PLAIN
 #include "onnx/sized.c"
 #include "onnx/whole_note.c"
 #include "onnx/map_data.c"
+#include "onnx/map_idiom.c"
 #include "onnx/map_point.c"
 #include "onnx/map_reduce.c"
 #include "onnx/map_shape.c"

@@ -66,7 +66,9 @@ static dync_tensor *dync__oi_both_of(dync_tensor *(*two)(dync_value, dync_value)
 DYNC__FN dync_status dync__oi_two(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
-    return dync__oi_out(c, 0, dync__oi_both_of(c->row->two, a, b));
+    bool ends = (c->row->detail & ~DYNC__OI_WRAPS) == DYNC__OI_ENDS;
+    dync_tensor *one = ends ? dync__oi_idiom(c) : NULL;
+    return dync__oi_out(c, 0, one ? one : dync__oi_both_of(c->row->two, a, b));
 }
 
 DYNC__FN bool dync__oi_is_float(const dync_tensor *t)
@@ -113,6 +115,8 @@ static dync_tensor *dync__oi_floored(const dync__onnx_call *c)
 DYNC__FN dync_status dync__oi_div(dync__onnx_call *c)
 {
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
+    dync_tensor *one = a && dync__oi_is_float(a) ? dync__oi_idiom(c) : NULL;
+    if (one) return dync__oi_out(c, 0, one);
     if (!b || dync__oi_is_float(a)) return dync__oi_out(c, 0, dync__oi_both_of(dync_div, a, b));
     if (dync__onnx_sizes_positive(a) && dync__onnx_sizes_positive(b))
         return dync__oi_out(c, 0, dync_floor_divide(a, b));

@@ -38,11 +38,14 @@ enum {
     DYNC__OI_LP,
     DYNC__OI_LSTM,
     DYNC__OI_GRU,
-    DYNC__OI_RNN
+    DYNC__OI_RNN,
+    DYNC__OI_ENDS /* may end an idiom (map_idiom.c) */
 };
 /* What mapping functions share, each told where it is defined; handles are the scope's, NULL +
  * error on failure. */
 DYNC__FN bool dync__oi_is_float(const dync_tensor *);
+/* map_idiom.c: does the node end several that are one operator of dync? Its result, or NULL */
+DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *);
 DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *, dync_tensor *, int64_t type);
 /* dims given as axes: an attribute, or input i; n 0 with *all: none are told */
 DYNC__FN bool dync__oi_axes(const dync__onnx_call *, int input, int rank, dync_dims *out);

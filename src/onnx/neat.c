@@ -1,7 +1,7 @@
-/* onnx/neat.c: a graph that was made of a model, without what says nothing: what nobody reads, and
- * a dim of one element that goes as soon as it has come, as layers of one direction make it. Names
- * are given anew, in order, so that what is written and read again is the same text. After
- * record.c. */
+/* onnx/neat.c: a graph that was made of a model, without what says nothing: what nobody reads, a
+ * dim of one element that goes as soon as it has come, as layers of one direction make it, dims
+ * that are turned and turned back. Names are given anew, in order, so that what is written and read
+ * again is the same text. After record.c. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
@@ -14,15 +14,28 @@ static int64_t dync__neat_dim(const dync__node *n, int i, int ndim)
     return a->as.i < 0 ? a->as.i + ndim : a->as.i;
 }
 
+/* Do two permutations, one after the other, leave every dim where it was? */
+static bool dync__neat_turned_back(const dync__arg *first, const dync__arg *then)
+{
+    bool back = first->kind == DYNC__A_DIMS && then->kind == DYNC__A_DIMS && first->n == then->n;
+    for (int i = 0; back && i < then->n; i++) {
+        int64_t n = then->n, at = (then->as.dims[i] + n) % n;
+        back = (first->as.dims[at] + n) % n == i;
+    }
+    return back;
+}
+
 /* What the node takes away again, its first argument's own argument; NULL: it does not. */
 static dync__node *dync__neat_undone(const dync__node *n)
 {
-    bool item = n->op == DYNC__OP_select;
-    if ((n->op != DYNC__OP_squeeze && !item) || n->nargs < 2 || n->args[0].kind != DYNC__A_NODE)
-        return NULL;
+    bool item = n->op == DYNC__OP_select, turn = n->op == DYNC__OP_permute;
+    if (n->op != DYNC__OP_squeeze && !item && !turn) return NULL;
+    if (n->nargs < 2 || n->args[0].kind != DYNC__A_NODE) return NULL;
     const dync__node *in = n->args[0].as.node;
-    if (in->op != DYNC__OP_unsqueeze || in->nargs < 2 || in->args[0].kind != DYNC__A_NODE)
+    if (in->op != (turn ? DYNC__OP_permute : DYNC__OP_unsqueeze) || in->nargs < 2 ||
+        in->args[0].kind != DYNC__A_NODE)
         return NULL;
+    if (turn) return dync__neat_turned_back(&in->args[1], &n->args[1]) ? in->args[0].as.node : NULL;
     if (item && (n->args[2].kind != DYNC__A_INT || (n->args[2].as.i != 0 && n->args[2].as.i != -1)))
         return NULL;
     int ndim = in->info[0].lay.ndim;

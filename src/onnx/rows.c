@@ -139,7 +139,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Min", 1, "consumed_inputs=", dync__oi_variadic, NULL, dync_minimum, 0},
     DYNC__ONE("Mish", 18, dync_mish)
     {"", "Mod", 10, "fmod=0", dync__oi_mod, NULL, NULL, 0},
-    DYNC__TWO("Mul", 1, dync_mul, DYNC__OI_WRAPS)
+    DYNC__TWO("Mul", 1, dync_mul, DYNC__OI_WRAPS | DYNC__OI_ENDS)
     DYNC__ONE("Neg", 1, dync_neg)
     {"", "NegativeLogLikelihoodLoss", 12, "ignore_index= reduction=mean", dync__oi_nll_loss, NULL, NULL, 0},
     {"", "NonMaxSuppression", 10, "center_point_box=0", dync__oi_non_max, NULL, NULL, 0},

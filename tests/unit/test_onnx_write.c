@@ -258,6 +258,98 @@ TEST(dims_have_names)
     dync__arena_free(&arena);
 }
 
+/* ---- written and read again ------------------------------------------------------------------ */
+
+static dync_tensor *again_points(dync_tensor *x)
+{
+    dync_tensor *y = dync_gelu(dync_leaky_relu(dync_elu(x, 0.5), 0.1));
+    y = dync_silu(dync_gelu_tanh(dync_celu(y, 1.5)));
+    y = dync_mish(dync_softplus(dync_hardswish(dync_selu(y))));
+    y = dync_rsqrt(dync_add(dync_square(dync_expm1(dync_log2(dync_exp(y)))), 1e-3));
+    return dync_sub(1, dync_clamp(dync_reciprocal(dync_add(dync_abs(y), 2)), -0.5, 0.5));
+}
+static dync_tensor *again_norms(dync_tensor *x)
+{
+    dync_tensor *y = dync_layer_norm(x, dync_shape(6), NULL, NULL, 1e-5);
+    return dync_softmax(dync_add(dync_mean(y, dync_shape(1), true), dync_cumsum(y, 1)), -1);
+}
+static dync_tensor *again_pools(dync_tensor *x)
+{
+    dync_tensor *y = dync_reshape(x, dync_shape(1, 1, -1, 6));
+    y = dync_max_pool2d(y, dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1),
+                        true);
+    return dync_avg_pool2d(y, dync_shape(2, 2), dync_shape(1, 1), dync_shape(1, 1), false, true);
+}
+static dync_tensor *again_sizes(dync_tensor *x)
+{
+    dync_tensor *rows = dync_cumsum(dync_ones_like(dync_select(x, 1, 0)), 0);
+    dync_tensor *y = dync_add(x, dync_unsqueeze(rows, 1));
+    y = dync_div(y, dync_sum(y, DYNC_ALL, false));
+    return dync_where(dync_gt(y, 0), dync_full_like(y, 0.25), dync_reshape(y, dync_shape(-1, 6)));
+}
+static dync_module *again_net;
+static dync_tensor *again_layers(dync_tensor *x)
+{
+    dync_value out = dync_module_call(again_net, dync_unsqueeze(x, 1));
+    return dync_as_tensor(dync_at(out, 0));
+}
+static const struct {
+    dync_tensor *(*fn)(dync_tensor *);
+    const char *kept; /* operators that the first reading gives back, a text each */
+} again_case[] = {
+    {again_points, "leaky_relu(|elu(|gelu(|celu(|gelu_tanh(|silu(|selu(|hardswish(|softplus(|mish(|"
+                   "log2(|expm1(|rsqrt(|reciprocal(|clamp("},
+    {again_norms, "layer_norm(x, dync_shape(6), NULL, NULL|mean(|cumsum(|softmax("},
+    {again_pools, "max_pool2d(reshape, dync_shape(3, 3), dync_shape(2, 2), dync_shape(1, 1), "
+                  "dync_shape(1, 1)|avg_pool2d(|dync_shape(1, 1), false, true)"},
+    {again_sizes, "where("},
+    {again_layers, "_rnn_layer"},
+};
+
+/* The graph behind its name, of a program that is saved and loaded; NULL: an error. */
+static char *text_again(dync_program **p)
+{
+    static const char path[] = "/tmp/dync_test_again.onnx";
+    if (dync_program_save_onnx(*p, path) != DYNC_OK) return NULL;
+    dync_program_free(*p);
+    *p = dync_program_load_onnx(path);
+    char *text = *p ? dync_graph_str(dync_program_graph(*p)) : NULL;
+    return text ? strchr(text, '(') : NULL;
+}
+
+/* What is written is read as the same graph, however often. */
+TEST(the_same_text_again)
+{
+    dync_manual_seed(5);
+    again_net = dync_nn_lstm(6, 4, 1, false);
+    for (int i = 0; i < 2 * DYNC__COUNT_OF(again_case); i++) {
+        dync_tensor *x = dync_randn(dync_shape(7, 6));
+        int k = i / 2;
+        if (i % 2) dync_mark_dynamic(x, 0);
+        dync_program *p = dync_export_values(dync_args(again_case[k].fn, "x"), "again", 1,
+                                             (dync_value[]){dync_v_tensor(x)});
+        if (!EXPECT(p != NULL)) continue;
+        char *first = text_again(&p), *then = first ? text_again(&p) : NULL;
+        if (!EXPECT(then != NULL)) printf("case %d: %s\n", i, dync_error_message());
+        if (!then) continue;
+        EXPECT_EQ_STR(then, first);
+        for (const char *s = again_case[k].kept; *s; s += strspn(s, "|")) {
+            char one[256];
+            size_t n = strcspn(s, "|");
+            snprintf(one, sizeof one, "%.*s", (int)n, s);
+            EXPECT_HAS_STR(first, one);
+            s += n;
+        }
+        dync_tensor *want = again_case[k].fn(x);
+        dync_value got = dync_program_run(p, 1, (dync_value[]){dync_v_tensor(x)});
+        dync_tensor *y = dync_as_tensor(dync_len(got) ? dync_at(got, 0) : got);
+        EXPECT(y && dync_allclose(y, want, 1e-4, 1e-5));
+        dync_program_free(p);
+    }
+    dync_module_free(again_net);
+    EXPECT(remove("/tmp/dync_test_again.onnx") == 0);
+}
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 static dync_tensor *weights;

@@ -1,0 +1,94 @@
+/* onnx/map_idiom.c: several nodes that are one operator of dync, as exporters and dync's own writer
+ * put it where ONNX, or the version that is written, has no node for it. After call.c.
+ *
+ * An idiom is a formula over ONNX's operators (out_rows.def.h has the writer's), a the operand.
+ * Nodes before the last one stay in the walk; neat.c drops them where nobody else reads them. */
+#include "../dync.in.h"
+#include "maps.h"
+DYNC__COLD
+
+/* dync's operator, formula; the last node has to be one that asks (dync__oi_idiom) */
+/* clang-format off */
+#define DYNC__OI_IDIOMS(X)                                                                                        \
+    X(gelu,      "Mul(Mul(a,0.5),Add(1,Erf(Mul(a,0.7071067811865476))))")                                         \
+    X(gelu,      "Mul(Mul(a,Add(Erf(Div(a,1.4142135623730951)),1)),0.5)")                                         \
+    X(gelu,      "Mul(a,Mul(Add(Erf(Div(a,1.4142135623730951)),1),0.5))")                                         \
+    X(gelu,      "Mul(Mul(a,0.5),Add(Erf(Mul(a,0.7071067811865476)),1))")                                         \
+    X(gelu_tanh, "Mul(Mul(0.5,a),Add(1,Tanh(Mul(0.7978845608028654,Add(a,Mul(0.044715,Mul(Mul(a,a),a)))))))")     \
+    X(silu,      "Mul(a,Sigmoid(a))")                                                                             \
+    X(rsqrt,     "Div(1,Sqrt(a))")                                                                                \
+    X(log2,      "Mul(Log(a),1.4426950408889634)")                                                                \
+    X(log10,     "Mul(Log(a),0.4342944819032518)")                                                                \
+    X(expm1,     "Mul(Tanh(Mul(a,0.5)),Add(Exp(a),1))")
+/* clang-format on */
+
+typedef struct dync__oi_match {
+    const dync__onnx_call *c;
+    const char *at; /* what is left of the formula */
+    dync__onnx_place a;
+    bool bound;
+} dync__oi_match;
+
+/* Is the value known, and this number in its own precision? */
+static bool dync__oi_match_number(const dync__oi_match *m, dync__onnx_place p, double number)
+{
+    if (p.up || p.at < 0) return false;
+    const dync__tensor *t = dync__peek(m->c->frame->value[p.at].t);
+    if (!t || t->flags & DYNC__T_FAKE || t->numel != 1) return false;
+    double value = dync__load_f64(dync__tensor_data(t), t->dtype);
+    return t->dtype == DYNC_F32 ? (float)value == (float)number : value == number;
+}
+
+static bool dync__oi_match_operand(dync__oi_match *m, dync__onnx_place p)
+{
+    m->at++;
+    if (m->bound) return m->a.up == p.up && m->a.at == p.at;
+    m->a = p;
+    return m->bound = true;
+}
+
+/* recursion: operands inside operands. The formula goes on behind what was matched. */
+static bool dync__oi_match_node(dync__oi_match *m, const dync__onnx_step *s)
+{
+    size_t n = strcspn(m->at, "(,)");
+    if (!s || !s->row || s->node->attribute.n || s->node->output.n != 1) return false;
+    if (strlen(s->row->name) != n || memcmp(s->row->name, m->at, n) != 0) return false;
+    m->at += n;
+    for (int i = 0; *m->at != ')'; i++) {
+        m->at++; /* ( or , */
+        if (i >= s->node->input.n) return false;
+        dync__onnx_place p = s->in[i];
+        const dync__onnx_body *b = m->c->frame->body;
+        if (*m->at == 'a') {
+            if (!dync__oi_match_operand(m, p)) return false;
+        } else if (*m->at >= '0' && *m->at <= '9') {
+            double number;
+            if (!dync__text_double(m->at, &m->at, &number) || !dync__oi_match_number(m, p, number))
+                return false;
+        } else {
+            int at = p.up || p.at < 0 ? -1 : b->maker[p.at];
+            if (!dync__oi_match_node(m, at < 0 ? NULL : &b->step[at])) return false;
+        }
+    }
+    m->at++;
+    return true;
+}
+
+DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *c)
+{
+    static const struct {
+        const char *formula;
+        dync_tensor *(*fn)(dync_tensor *);
+    } idiom[] = {
+#define DYNC__X(name, formula) {formula, (dync_##name)},
+        DYNC__OI_IDIOMS(DYNC__X)
+#undef DYNC__X
+    };
+    for (int i = 0; c->frame && i < DYNC__COUNT_OF(idiom); i++) {
+        dync__oi_match m = {.c = c, .at = idiom[i].formula};
+        if (!dync__oi_match_node(&m, c->step) || !m.bound || m.a.up) continue;
+        dync_tensor *a = c->frame->value[m.a.at].t;
+        if (a && dync__dtype_info(dync__oi_type(a))->kind == 'f') return idiom[i].fn(a);
+    }
+    return NULL;
+}
