@@ -130,6 +130,8 @@ typedef struct dync__grad_intercept {
     bool (*grad)(const dync_tensor *, bool captured, dync_tensor **result);
     /* the gradient of a fake leaf is about to be read and set; false: go on */
     bool (*accumulate)(dync__tensor *leaf, dync_status *status);
+    /* a fake leaf is about to be written; true: *status says why it may not be */
+    bool (*written)(const dync__tensor *leaf, dync_status *status);
     bool (*set_grad)(dync_tensor *, dync_tensor *grad);
     bool (*hook)(dync_tensor *, dync_hook, void *user, int *id);
     bool (*after_hook)(dync_tensor *, dync_param_hook, void *user, int *id);

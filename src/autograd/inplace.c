@@ -56,6 +56,11 @@ DYNC__RARE DYNC__FN dync_status dync__inplace_check(dync__tensor *self, bool vie
     if (!dync__tensor_requires_grad(self)) return DYNC_OK;
     bool of_leaf = self->grad && self->grad->base && dync__tensor_is_leaf(self->grad->base);
     if (!of_leaf && !dync__tensor_is_leaf(self)) return DYNC_OK;
+    const dync__grad_intercept *traced = self->flags & DYNC__T_FAKE ? dync__grad_intercepted()
+                                                                    : NULL;
+    dync_status status;
+    if (traced && traced->written && traced->written(of_leaf ? self->grad->base : self, &status))
+        return status;
     of_leaf = of_leaf || viewed;
     return dync__fail(DYNC_ERR_AUTOGRAD,
                       "%sa leaf Variable that requires grad is being used in "

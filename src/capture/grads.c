@@ -100,6 +100,22 @@ static bool dync__trace_accumulate(dync__tensor *leaf, dync_status *status)
     return true;
 }
 
+/* What comes from outside is a leaf to the tape, whose gradients end there. One that has a history
+ * may be written, but not where they are asked for in the graph. */
+static bool dync__trace_written(const dync__tensor *leaf, dync_status *status)
+{
+    const dync__tracer *t = dync__tracing();
+    if (!t || !t->tape.on || !dync__tracer_owns(t, leaf)) return false;
+    const dync__tensor *real = leaf->node ? NULL : t->env.real.at[leaf->node_output];
+    if (!real || dync__tensor_is_leaf(real)) return false;
+    *status = dync__fail(DYNC_ERR_UNSUPPORTED,
+                         "it writes a value from outside that has a history, in a function "
+                         "compiled with fullgraph that asks for gradients (dync_backward, "
+                         "dync_gradients, dync_retain_grad): write a copy (dync_clone), or compile "
+                         "it without fullgraph");
+    return true;
+}
+
 /* Under fullgraph it has to be. */
 static bool dync__trace_may_apply(dync__tracer *t, const dync_autograd_function *fn, int nargs,
                                   const dync_value *args)
@@ -302,6 +318,7 @@ DYNC__DATA const dync__grad_intercept dync__trace_grads = {
     .gradients = dync__traced_gradients,
     .grad = dync__trace_grad,
     .accumulate = dync__trace_accumulate,
+    .written = dync__trace_written,
     .set_grad = dync__trace_set_grad,
     .hook = dync__traced_hook,
     .after_hook = dync__traced_after,

@@ -786,6 +786,24 @@ TEST(places)
     dync_on_error(NULL, NULL);
 }
 
+/* A value from outside that has a history is no leaf, whatever the tape of a step takes it for. */
+static dync_tensor *writes_and_keeps(dync_tensor *x)
+{
+    dync_tensor *y = dync_exp(x);
+    dync_retain_grad(y);
+    return dync_add(y, dync_mul_(x, 2.0));
+}
+TEST(a_write_of_what_has_a_history_in_a_step)
+{
+    dync_on_error(quiet, NULL);
+    dync_compiled *f = dync_compile(writes_and_keeps, .fullgraph = true);
+    dync_tensor *leaf = dync_ones(dync_shape(3), .requires_grad = true);
+    BAD(dync_call(f, dync_mul(leaf, 1.0)), DYNC_ERR_UNSUPPORTED, "that has a history");
+    BAD(dync_call(f, leaf), DYNC_ERR_AUTOGRAD, "a leaf Variable that requires grad");
+    dync_compiled_free(f);
+    dync_on_error(NULL, NULL);
+}
+
 /* An index outside is an error in compiled code as it is in eager, in short and long indices, and
  * disturbs no later call. */
 static dync_tensor *wide_of(dync_tensor *x, dync_tensor *i)
