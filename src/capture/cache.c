@@ -60,12 +60,26 @@ static void dync__history_hit(dync__compiled *f)
         (void)DYNC__ATOMIC_ADD(&f->history.other_hits, 1);
 }
 
+/* What is wrong with them names the function and the caller's place. */
+static dync_status dync__call_flatten(const dync__compiled *f, dync__callargs *call, int nargs,
+                                      const dync_value *args)
+{
+    dync_loc at = dync__tls.at;
+    const char *op = dync__tls.op;
+    dync__tls.at = dync__tls.call_at;
+    dync__tls.op = f->name;
+    dync_status status = dync__callargs_flatten(call, nargs, args);
+    dync__tls.at = at;
+    dync__tls.op = op;
+    return status;
+}
+
 /* The arguments of a miss, away from the stack: tracing and compiling are deep. */
 static dync_status dync__call_missed(dync__compiled *f, int nargs, const dync_value *args,
                                      dync_value *result)
 {
     dync__callargs *call = dync__alloc(sizeof *call);
-    dync_status status = call ? dync__callargs_flatten(call, nargs, args) : DYNC_ERR_MEMORY;
+    dync_status status = call ? dync__call_flatten(f, call, nargs, args) : DYNC_ERR_MEMORY;
     if (status == DYNC_OK) status = dync__call_miss(f, call, result);
     dync__free(call, sizeof *call);
     return status;
@@ -77,7 +91,7 @@ static DYNC__NOINLINE bool dync__call_served(dync__compiled *f, int nargs, const
                                              dync_status *status)
 {
     dync__callargs call;
-    *status = dync__callargs_flatten(&call, nargs, args);
+    *status = dync__call_flatten(f, &call, nargs, args);
     if (*status != DYNC_OK) return true;
     dync__cache_entry *e = dync__entry_lookup(f, &call);
     if (!e) return false;
@@ -107,8 +121,11 @@ static dync_value dync__call_run(dync__compiled *f, int nargs, const dync_value 
     dync_status status;
     (void)dync__waits_left(); /* one that rested is in nobody's way but here */
     if (!dync__callee_valid(&f->callee)) {
+        dync_loc at = dync__tls.at;
+        dync__tls.at = dync__tls.call_at;
         dync__fail(DYNC_ERR_VALUE, "dync_call: %s was compiled from %s that has been freed",
                    f->name, dync__callee_text(&f->callee));
+        dync__tls.at = at;
         return result;
     }
     if (!dync__call_fits(f, nargs, args)) return dync__call_misfit(f, nargs, args);

@@ -8,6 +8,7 @@
 #include "../dync.in.h"
 #include "compile.h"
 #include "../backend/backend.h"
+#include "../capture/trace.h"
 #include "../program/program.h"
 DYNC__COLD
 
@@ -216,8 +217,7 @@ static dync_status dync__export_effects(const dync__exporter *x, const char *nam
 }
 
 /* Captures fn whole under `fullgraph`. The graph has one reference; NULL + error. Its inputs are
- * the tensors among the arguments. call is filled too: the arguments as leaves, in the order of the
- * graph's inputs. */
+ * the tensors among the arguments, and so is what call is filled with, in the same order. */
 static dync__graph *dync__capture_whole(dync_callee callee, const char *name, int nargs,
                                         const dync_value *args, dync__exporter *x,
                                         dync__callargs *call)
@@ -247,7 +247,8 @@ static dync__graph *dync__capture_whole(dync_callee callee, const char *name, in
     if (!failed && e && e->root) failed = dync__export_effects(x, f->name) != DYNC_OK;
     if (!failed && !whole)
         failed = dync__fail(DYNC_ERR_UNSUPPORTED,
-                            "%s makes no operator call: there is no graph of it",
+                            dync__tracing() ? "%s is exported inside a traced function"
+                                            : "%s makes no operator call: there is no graph of it",
                             f->name) != DYNC_OK;
     size_t bytes = failed ? 0 : (size_t)(e->n_env + 1) * sizeof *x->by_env;
     if (!failed) {

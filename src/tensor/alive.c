@@ -55,10 +55,9 @@ DYNC__FN int64_t dync__layout_span(const dync__layout *lay)
         lay = &now;
     }
     int64_t last = lay->offset;
-    for (int i = 0; i < lay->ndim; i++) {
+    for (int i = 0; i < lay->ndim; i++) /* first: others may be too large to multiply */
         if (lay->shape[i] == 0) return 0;
-        last += (lay->shape[i] - 1) * lay->stride[i];
-    }
+    for (int i = 0; i < lay->ndim; i++) last += (lay->shape[i] - 1) * lay->stride[i];
     return last + 1;
 }
 

@@ -224,6 +224,8 @@ TEST(calls_that_do_not_fit_name_their_place)
     dync_tensor *x = dync_ones(dync_shape(2)), *null = NULL;
     dync_compiled *f = dync_compile(twice), *g = dync_compile(sum2), *n = dync_compile(null_fn),
                   *none = NULL;
+    dync_tensor *gone;
+    DYNC_SCOPE gone = dync_ones(dync_shape(2));
     for (int warm = 0; warm < 2; warm++) {
         /* one line each: compilers differ in which line a call of several has */
         /* clang-format off */
@@ -232,12 +234,36 @@ TEST(calls_that_do_not_fit_name_their_place)
         PLACED(dync_call0(f), DYNC_ERR_VALUE, "twice takes 1 argument, got 0 (");
         PLACED(dync_call(f, null), DYNC_ERR_VALUE, "twice: argument 1: expected a tensor, got NULL (");
         PLACED(dync_call(g, x, 3), DYNC_ERR_VALUE, "sum2: argument 2: expected a tensor, got an int (");
+        PLACED(dync_call(g, x, gone), DYNC_ERR_VALUE, "sum2: tensor used after its scope ended: made by ones at ");
         PLACED(dync_call_value(g, "a", x), DYNC_ERR_VALUE, "sum2: argument 1: expected a tensor, got a string (");
         PLACED(dync_call(n, x), DYNC_ERR_VALUE, "dync_call: expected null_fn to return a tensor, got none (");
         /* clang-format on */
         EXPECT(dync_call(f, x) && dync_call(g, x, x));
     }
     dync_compiled_free(f), dync_compiled_free(g), dync_compiled_free(n);
+}
+
+TEST(what_was_freed_names_the_place_of_the_call)
+{
+    dync_module *m = dync_nn_linear(2, 2, true);
+    dync_compiled *f = dync_compile(m);
+    dync_module_free(m);
+    PLACED(dync_call(f, dync_ones(dync_shape(1, 2))), DYNC_ERR_VALUE,
+           "dync_call: m was compiled from a module that has been freed (");
+    dync_compiled_free(f);
+}
+static dync_tensor *exporting(dync_tensor *x)
+{
+    dync_program_free(dync_export(twice, x));
+    return dync_add(x, 1);
+}
+TEST(an_export_inside_a_traced_function)
+{
+    dync_compiled *f = dync_compile(exporting);
+    dync_tensor *x = dync_ones(dync_shape(2));
+    BAD(dync_call(f, x), DYNC_ERR_UNSUPPORTED, "twice is exported inside a traced function");
+    EXPECT(exporting(x) != NULL);
+    dync_compiled_free(f);
 }
 
 static dync_tensor *placed(dync_tensor *x, dync_tensor *at) { return dync_scatter(x, 0, at, 1.0); }

@@ -112,7 +112,7 @@ TEST(many_leaves)
     EXPECT_EQ_INT(runs(sum_of_leaves, true, 4, lists), 1);
     dync_on_error(quiet, NULL);
     EXPECT(dync_call_values(dync_compile(sum_of_leaves), 513, v).kind == DYNC_KIND_NONE);
-    EXPECT_EQ_STR(dync_error_message(), "more than 512 tensors in one call");
+    EXPECT_EQ_STR(dync_error_message(), "sum_of_leaves: more than 512 tensors in one call");
     dync_clear_error();
     dync_value deep = v[0];
     for (int i = 0; i < 20; i++) deep = dync_tuple(deep);
