@@ -193,9 +193,14 @@
     X(WINOGRAD_WEIGHT, 6, products, "what each of them costs then", "peers conv") \
     X(WINOGRAD_ROOM, 384 * 1024, bytes, "transformed tiles of one job", "peers conv") \
     X(WINOGRAD_TILES, 14, tiles, "of one job, at least", "peers conv") \
+    X(CJ_BYTES_PER_NS, 25, bytes, "into and out of blocks, in what threads are worth", "peers --threads=2 conv") \
     X(CJ_L2, 512 * 1024, bytes, "of a job's input and result", "peers conv") \
     X(CJ_WEIGHTS, 1024 * 1024, bytes, "up to which a job is some rows rather than an image", "peers conv") \
     X(CJ_SUM, 192, pixels, "of a weight gradient's sum at a time", "peers training") \
+    X(CJ_IMAGE_NS, 100000, ns, "from here each image of a weight gradient is shared", "peers --threads=2 training") \
+    X(CJ_GROUP_NS, 20000, ns, "of a group of images, at least", "peers --threads=2 training") \
+    X(CJ_GROUPS, 16, groups, "at most, and tiles that share an image", "peers --threads=2 training") \
+    X(CJ_GROUP_SUMS, 1024 * 1024, bytes, "of all groups' sums", "peers --threads=2 training") \
     X(CJ_NEAR, 16 * 1024, bytes, "of the result that the epilogue is told of at once", "peers conv") \
     X(CJ_PATIENCE, 4, runs, "in which weights changed: they are no longer kept packed", "peers training") \
     X(ATT_QB, 128, queries, "of a block of attention", "peers block") \

@@ -63,11 +63,17 @@ DYNC__RARE static void dync__cj_weight_tile(const dync__cj_work *w, int64_t g, i
         }
 }
 
+/* Tiles of an image, which threads may share. */
+DYNC__RARE static int64_t dync__cj_weight_units(const dync__cj *v)
+{
+    return v->groups * ((v->ocb + v->B[0] - 1) / v->B[0]) * v->icb;
+}
+
 DYNC__RARE static void dync__cj_weight_part(void *user, int part, int n_parts)
 {
     const dync__cj_work *w = user;
     const dync__cj *v = w->v;
-    int64_t units = (v->ocb + v->B[0] - 1) / v->B[0], jobs = v->groups * units * v->icb,
+    int64_t units = (v->ocb + v->B[0] - 1) / v->B[0], jobs = dync__cj_weight_units(v),
             rows = DYNC__MIN(DYNC__MAX(DYNC__CJ_SUM / v->ow, 1), 32);
     dync__ctap line[32];
     for (int64_t r = 0; r < rows; r++)
@@ -103,37 +109,123 @@ DYNC__RARE static bool dync__cj_weight_out(const dync__cj *v, const float *from,
     return true;
 }
 
-DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const float *x,
-                                                    const float *gy, float *gw)
+/* ---- images in order, or in groups ----------------------------------------------------------- */
+/* Bytes: an image's x and gy in blocks, all sums of gw. */
+typedef struct dync__cj_weight_room {
+    size_t x, gy, sums;
+} dync__cj_weight_room;
+
+DYNC__RARE static dync__cj_weight_room dync__cj_weight_needs(const dync__cj *v)
 {
-    size_t x_bytes = (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block),
-           y_bytes = (size_t)(v->groups * v->ocb * v->out_block);
-    size_t w_bytes = (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) *
-                     sizeof(float);
-    char *memory = dync__alloc_data(x_bytes + y_bytes + w_bytes);
-    double ns = dync__cj_multiplications(v) / DYNC__MACS_PER_NS;
-    int64_t units = v->groups * ((v->ocb + v->B[0] - 1) / v->B[0]) * v->icb;
-    int threads = dync__pool_worth(ns);
-    if (!memory) return DYNC_ERR_MEMORY;
-    dync__cj_work w = {.v = v,
-                       .x = (float *)(void *)memory,
-                       .gy = (float *)(void *)(memory + x_bytes),
-                       .packed = (float *)(void *)(memory + x_bytes + y_bytes)};
-    memset(w.packed, 0, w_bytes);
-    for (int64_t n = 0; n < v->s.n; n++) {
-        w.in = x + n * v->s.c * v->h * v->w;
-        w.weight = gy + n * v->s.o * v->oh * v->ow;
-        if (threads > 1) {
-            dync__pool_run(dync__cj_weight_in, &w, threads);
-            dync__pool_run(dync__cj_weight_part, &w,
-                           dync__pool_pieces(threads, ns / (double)v->s.n, units));
-        } else {
-            dync__cj_weight_in(&w, 0, 1);
-            dync__cj_weight_part(&w, 0, 1);
-        }
+    return (dync__cj_weight_room){(size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block),
+                                  (size_t)(v->groups * v->ocb * v->out_block),
+                                  (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all * v->V) *
+                                      sizeof(float)};
+}
+
+/* Where an image is too short to be shared out, or too few tiles, groups of images have sums of
+ * their own, which are added in order. How many does not depend on the threads, so that the bits do
+ * not. */
+DYNC__RARE static int64_t dync__cj_weight_groups(const dync__cj *v)
+{
+    double ns = dync__cj_ns(v), most = ns / DYNC__CJ_GROUP_NS;
+    int64_t n = v->s.n, fit = (int64_t)(DYNC__CJ_GROUP_SUMS / dync__cj_weight_needs(v).sums);
+    if (ns / (double)n >= DYNC__CJ_IMAGE_NS && dync__cj_weight_units(v) >= DYNC__CJ_GROUPS)
+        return 1;
+    if (most < (double)n) n = (int64_t)most;
+    n = DYNC__MIN(n, fit);
+    return DYNC__MAX(DYNC__MIN(n, DYNC__CJ_GROUPS), 1);
+}
+
+DYNC__RARE DYNC__FN size_t dync__cj_grad_bytes(const dync__cj *v)
+{
+    dync__cj_weight_room r = dync__cj_weight_needs(v);
+    int64_t groups = dync__cj_weight_groups(v), threads = dync__pool_threads();
+    return (r.x + r.gy) * (size_t)DYNC__MIN(groups, threads) + r.sums * (size_t)groups;
+}
+
+/* One image into w->packed; pieces: threads for its tiles, 1: this one. */
+DYNC__RARE static void dync__cj_weight_image(dync__cj_work *w, int64_t n, int threads, int pieces)
+{
+    const dync__cj *v = w->v;
+    w->in = w->data->in + n * v->s.c * v->h * v->w;
+    w->weight = w->data->weight + n * v->s.o * v->oh * v->ow;
+    if (threads == 1) {
+        dync__cj_weight_in(w, 0, 1);
+        dync__cj_weight_part(w, 0, 1);
+        return;
     }
-    bool out = dync__cj_weight_out(v, w.packed, gw);
-    dync__free_data(memory, x_bytes + y_bytes + w_bytes);
+    dync__pool_run(dync__cj_weight_in, w, threads);
+    dync__pool_run(dync__cj_weight_part, w, pieces);
+}
+
+/* Groups of images; w->split: how many there are. */
+DYNC__RARE static void dync__cj_weight_group(void *user, int part, int n_parts)
+{
+    dync__cj_work *all = user, w = *all;
+    dync__cj_weight_room r = dync__cj_weight_needs(w.v);
+    char *memory = dync__alloc_data(r.x + r.gy);
+    int64_t groups = all->split, n = w.v->s.n, to = groups * (part + 1) / n_parts;
+    if (!memory) {
+        DYNC__ATOMIC_STORE(&all->failed, 1);
+        return;
+    }
+    w.x = (float *)(void *)memory;
+    w.gy = (float *)(void *)(memory + r.x);
+    for (int64_t g = groups * part / n_parts; g < to; g++) {
+        w.packed = all->packed + (size_t)g * (r.sums / sizeof(float));
+        for (int64_t i = n * g / groups; i < n * (g + 1) / groups; i++)
+            dync__cj_weight_image(&w, i, 1, 1);
+    }
+    dync__free_data(memory, r.x + r.gy);
+}
+
+DYNC__BUSY static void dync__cj_weight_add(float *sums, size_t n, int64_t groups)
+{
+    for (int64_t g = 1; g < groups; g++)
+        for (size_t i = 0; i < n; i++) sums[i] += sums[(size_t)g * n + i];
+}
+
+/* Image after image, each by all threads where it is long. */
+DYNC__RARE static void dync__cj_weight_in_order(dync__cj_work *w, double ns, int threads)
+{
+    const dync__cj *v = w->v;
+    dync__cj_weight_room r = dync__cj_weight_needs(v);
+    int pieces = threads == 1
+                     ? 1
+                     : dync__pool_pieces(threads, ns / (double)v->s.n, dync__cj_weight_units(v));
+    char *memory = dync__alloc_data(r.x + r.gy);
+    if (!memory) {
+        w->failed = 1;
+        return;
+    }
+    w->x = (float *)(void *)memory;
+    w->gy = (float *)(void *)(memory + r.x);
+    for (int64_t n = 0; n < v->s.n; n++) dync__cj_weight_image(w, n, threads, pieces);
+    dync__free_data(memory, r.x + r.gy);
+}
+
+DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const dync__cj_data *d)
+{
+    dync__cj_weight_room r = dync__cj_weight_needs(v);
+    int64_t groups = dync__cj_weight_groups(v);
+    size_t bytes = r.sums * (size_t)groups;
+    double ns = dync__cj_ns(v);
+    int threads = dync__pool_worth(ns);
+    dync__cj_work w = {.v = v, .data = d, .split = groups};
+    char *sums = dync__alloc_data(bytes);
+    if (!sums) return DYNC_ERR_MEMORY;
+    w.packed = (float *)(void *)sums;
+    memset(sums, 0, bytes);
+    if (groups == 1)
+        dync__cj_weight_in_order(&w, ns, threads);
+    else if (threads > 1)
+        dync__pool_run(dync__cj_weight_group, &w, (int)DYNC__MIN(groups, DYNC__CJ_GROUPS));
+    else
+        dync__cj_weight_group(&w, 0, 1);
+    dync__cj_weight_add(w.packed, r.sums / sizeof(float), groups);
+    bool out = !w.failed && dync__cj_weight_out(v, w.packed, d->out);
+    dync__free_data(sums, bytes);
     return out ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 #endif

@@ -310,18 +310,14 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what,
 
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
 {
-    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d->in, d->weight, d->out)
-                                      : dync__cj_run_places(v, d);
+    return v->what == DYNC__CJ_WEIGHT ? dync__cj_run_weight(v, d) : dync__cj_run_places(v, d);
 }
 
 DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v)
 {
     size_t in, out, line = (size_t)v->V * sizeof(float),
                     table = (size_t)(v->K * v->s.kh * v->s.kw) * line;
-    if (v->what == DYNC__CJ_WEIGHT)
-        return (size_t)(v->groups * (v->planar ? v->ic : v->icb) * v->in_block +
-                        v->groups * v->ocb * v->out_block) +
-               table + (size_t)(v->groups * v->ocb * v->icb * v->outer * v->all) * line;
+    if (v->what == DYNC__CJ_WEIGHT) return dync__cj_grad_bytes(v) + table;
     dync__cj_room(v, &in, &out);
     return (in + out) * (size_t)dync__pool_threads() + (size_t)v->pack * sizeof(float) + table +
            (size_t)(v->groups * v->ocb * (1 + v->after.list.n_sources)) * line;

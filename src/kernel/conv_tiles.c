@@ -196,10 +196,14 @@ static void dync__cj_part(void *user, int part, int n_parts)
     dync__free_data(memory, DYNC__MAX(in + out, 1));
 }
 
-DYNC__FN double dync__cj_multiplications(const dync__cj *v)
+/* Products, and what is moved into blocks and out of them. */
+DYNC__FN double dync__cj_ns(const dync__cj *v)
 {
-    return (double)(v->s.n * v->s.oh * v->s.ow * v->s.kh * v->s.kw) *
-           (double)(v->s.o * (v->depthwise ? 1 : v->s.c / v->s.groups));
+    const dync__cj_shape *s = &v->s;
+    double out = (double)(s->n * s->o) * (double)(s->oh * s->ow),
+           in = (double)(s->n * s->c) * (double)(s->h * s->w),
+           products = out * (double)(s->kh * s->kw) * (double)(v->depthwise ? 1 : s->c / s->groups);
+    return products / DYNC__MACS_PER_NS + (in + out) * sizeof(float) / DYNC__CJ_BYTES_PER_NS;
 }
 
 /* Vectors of channels, in whole blocks, a line each: the bias, the operands of what follows. */
@@ -243,7 +247,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
                        .index = d->index,
                        .split = 1,
                        .data = d};
-    double ns = dync__cj_multiplications(v) / DYNC__MACS_PER_NS;
+    double ns = dync__cj_ns(v);
     int threads = dync__pool_worth(ns);
     dync__packed *packed = d->weight ? dync__cj_weights(v, d->weight, d->owner) : NULL;
     float *padded = forward ? dync__alloc_data(bytes) : NULL;

@@ -112,10 +112,10 @@ DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const float *w, const dync_
 /* ---- conv_tiles.c ---- */
 DYNC__FN int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per);
 DYNC__FN void dync__cj_room(const dync__cj *v, size_t *in, size_t *out);
-DYNC__FN double dync__cj_multiplications(const dync__cj *v);
+DYNC__FN double dync__cj_ns(const dync__cj *v); /* of one thread, about */
 DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d);
 /* ---- conv_grad.c ---- */
-DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const float *x, const float *gy,
-                                         float *gw);
+DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const dync__cj_data *);
+DYNC__FN size_t dync__cj_grad_bytes(const dync__cj *v); /* that a run takes */
 #endif
 #endif

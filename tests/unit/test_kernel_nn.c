@@ -151,11 +151,9 @@ static double *dense(const call *k, int operand)
     return p;
 }
 
-static void check_conv(int kernel, int dtype, bool pointwise)
+static void check_conv_of(int kernel, int dtype, sizes s)
 {
-    sizes s;
     call k;
-    if (!random_sizes(&s, pointwise)) return;
     int64_t xs[4] = {s.n, s.c, s.h, s.w}, ws[4] = {s.o, s.c / s.a[6], s.kh, s.kw},
             ys[4] = {s.n, s.o, s.oh, s.ow};
     bool bias = kernel == DYNC__K_conv2d && test_random() % 2;
@@ -181,6 +179,33 @@ static void check_conv(int kernel, int dtype, bool pointwise)
     EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);
     free(first), free(second), free(want), free(got);
     end(&k);
+}
+
+static void check_conv(int kernel, int dtype, bool pointwise)
+{
+    sizes s;
+    if (random_sizes(&s, pointwise)) check_conv_of(kernel, dtype, s);
+}
+
+/* Groups of images have sums of their own where an image is short. */
+TEST(weight_gradient_of_many_images)
+{
+    for (int i = 0; i < test_count(12); i++) {
+        int64_t g = i % 4 == 3 ? 2 : 1, c = g * test_random_int(10 / (int)g, 12 / (int)g),
+                h = test_random_int(8, 10), w = test_random_int(8, 10),
+                o = g * test_random_int(10, 24), most = (ROOM / 2 - 11) / (DYNC__MAX(c, o) * h * w);
+        check_conv_of(DYNC__K_conv2d_grad_weight, DYNC_F32,
+                      (sizes){.n = most,
+                              .c = c,
+                              .h = h,
+                              .w = w,
+                              .o = o,
+                              .kh = 3,
+                              .kw = 4,
+                              .oh = h,
+                              .ow = w - 1,
+                              .a = {1, 1, 1, 1, 1, 1, g}});
+    }
 }
 
 TEST(convolution_and_its_gradients)
@@ -344,13 +369,11 @@ TEST(threads_do_not_change_a_bit_of_a_convolution)
 {
     static const struct {
         int64_t n, c, h, o, k, s, g;
-    } layers[] = {{1, 24, 17, 40, 3, 1, 1},
-                  {2, 3, 33, 16, 7, 2, 1},
-                  {1, 48, 21, 48, 3, 2, 48},
-                  {1, 32, 9, 96, 1, 1, 2}};
+    } layers[] = {{1, 24, 17, 40, 3, 1, 1}, {2, 3, 33, 16, 7, 2, 1},  {1, 48, 21, 48, 3, 2, 48},
+                  {1, 32, 9, 96, 1, 1, 2},  {20, 8, 12, 16, 3, 1, 1}, {7, 40, 9, 24, 3, 1, 1}};
     static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
                                   DYNC__K_conv2d_grad_weight};
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 3 * (int)DYNC__COUNT_OF(layers); i++) {
         int64_t n = layers[i / 3].n, c = layers[i / 3].c, h = layers[i / 3].h, o = layers[i / 3].o,
                 kk = layers[i / 3].k, s = layers[i / 3].s, g = layers[i / 3].g;
         int64_t oh = (h + kk / 2 * 2 - kk) / s + 1, xs[4] = {n, c, h, h},
