@@ -1,5 +1,5 @@
 /* onnx/map_conv.c: ONNX's convolutions, of any number of spatial dimensions: one becomes
- * two, three become sums of two. After map_index.c.
+ * two, three become two over the planes that a kernel reaches. After map_index.c.
  *
  *   x [N, C, D1 .. Dn]   kernel [M, C / group, k1 .. kn]   result [N, M, O1 .. On]
  *   Oi = floor((Di + before + after - (ki - 1) * dilation - 1) / stride) + 1
@@ -123,13 +123,13 @@ static dync_tensor *dync__oi_conv2(dync_tensor *x, dync_tensor *k, dync_tensor *
                                        : dync_conv2d(x, k, bias, stride, pads, dilation, groups);
 }
 
-/* Three dims: the planes of the kernel's first one after another over planes of x, summed:
+/* Three dims: two, over planes whose channels are those of all the planes that the kernel reaches,
  *
- *   y[n, :, z] = sum over i of conv2(x[n, :, z * stride + i * dilation], k[:, :, i])
+ *   y[n, :, z] = conv2(x[n, c, z * stride + i * dilation] at channel c * kernel + i, k as it lies)
  *
- * All `deep` result planes of one i are one call: they stand in the batch, [N * deep, C, H, W]. */
-static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__oi_window *w,
-                                   int groups)
+ * All `deep` result planes are one call: they stand in the batch, [N * deep, C * kernel, H, W]. */
+static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
+                                   const dync__oi_window *w, int groups)
 {
     dync__oi_window flat = *w;
     for (int i = 0; i < 2; i++) {
@@ -138,22 +138,27 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, const dync__o
         flat.before[i] = w->before[i + 1], flat.after[i] = w->after[i + 1];
     }
     x = dync__oi_bordered(x, 2, w, 0);
-    dync_dims d = dync__oi_sizes(x);
-    int64_t reach = (w->kernel[0] - 1) * w->dilation[0] + 1;
+    dync_dims d = dync__oi_sizes(x), s = dync__oi_shape(k);
+    int64_t n = w->kernel[0], reach = (n - 1) * w->dilation[0] + 1;
     int64_t last = dync__sz_div(dync__sz_sub(d.d[2], reach), w->stride[0]),
             deep = dync__sz_add(last, 1), span = dync__sz_add(dync__sz_mul(last, w->stride[0]), 1);
-    dync_tensor *sum = NULL;
-    for (int64_t i = 0; i < w->kernel[0] && x; i++) {
+    dync_tensor **part = dync__scope_alloc((size_t)(n + 1) * sizeof(*part));
+    for (int64_t i = 0; i < n && x && part; i++) {
         int64_t from = i * w->dilation[0];
-        dync_tensor *part = (dync_slice)(x, 2, from, dync__sz_add(from, span), w->stride[0]);
-        part = part ? dync_permute(part, dync_shape(0, 2, 1, 3, 4)) : NULL;
-        part = dync_reshape(part, dync_shape(dync__sz_mul(d.d[0], deep), d.d[1], d.d[3], d.d[4]));
-        part = dync__oi_conv2(part, dync_select(k, 2, i), NULL, &flat, groups);
-        sum = sum ? dync_add(sum, part) : part;
+        part[i] = (dync_slice)(x, 2, from, dync__sz_add(from, span), w->stride[0]);
     }
-    dync_dims o = dync__oi_sizes(sum);
-    sum = dync_reshape(sum, dync_shape(d.d[0], deep, o.d[1], o.d[2], o.d[3]));
-    return sum ? dync_permute(sum, dync_shape(0, 2, 1, 3, 4)) : NULL;
+    dync_tensor *all = x && k && part ? dync__oi_list((int)n, part, 2, true) : NULL;
+    all = all ? dync_permute(all, dync_shape(0, 3, 1, 2, 4, 5)) : NULL;
+    all = all ? dync_reshape(all, dync_shape(dync__sz_mul(d.d[0], deep), dync__sz_mul(d.d[1], n),
+                                             d.d[3], d.d[4]))
+              : NULL;
+    dync_tensor *y =
+        all ? dync__oi_conv2(all, dync_reshape(k, dync_shape(s.d[0], s.d[1] * n, s.d[3], s.d[4])),
+                             bias, &flat, groups)
+            : NULL;
+    dync_dims o = dync__oi_sizes(y);
+    y = y ? dync_reshape(y, dync_shape(d.d[0], deep, o.d[1], o.d[2], o.d[3])) : NULL;
+    return y ? dync_permute(y, dync_shape(0, 2, 1, 3, 4)) : NULL;
 }
 
 /* A convolution with the attributes of c. x [N, C, ...], k [M, C / group, ...], bias [M] or NULL;
@@ -178,9 +183,7 @@ DYNC__FN dync_tensor *dync__oi_convolve(const dync__onnx_call *c, dync_tensor *x
             dync__oi_conv2(dync_unsqueeze(x, 2), dync_unsqueeze(k, 2), bias, &w, groups);
         return y ? dync_squeeze(y, 2) : NULL;
     }
-    dync_tensor *y = dync__oi_conv3(x, k, &w, groups);
-    if (y && bias) y = dync_add(y, dync_reshape(bias, dync_shape(1, -1, 1, 1, 1)));
-    return y;
+    return dync__oi_conv3(x, k, bias, &w, groups);
 }
 
 DYNC__FN dync_status dync__oi_conv(dync__onnx_call *c)
@@ -302,7 +305,8 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
         y = dync__oi_conv2(dync_unsqueeze(x, 2), dync_unsqueeze(k, 2), NULL, &w, (int)g);
         y = y ? dync_squeeze(y, 2) : NULL;
     } else {
-        y = w.n == 2 ? dync__oi_conv2(x, k, NULL, &w, (int)g) : dync__oi_conv3(x, k, &w, (int)g);
+        y = w.n == 2 ? dync__oi_conv2(x, k, NULL, &w, (int)g)
+                     : dync__oi_conv3(x, k, NULL, &w, (int)g);
     }
     one.n = d.n;
     for (int i = 0; i < d.n; i++) one.d[i] = i == 1 ? -1 : 1;
