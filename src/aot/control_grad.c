@@ -154,7 +154,8 @@ DYNC__FN dync_status dync__rule_open(dync__control_rule *r, dync__grad *g)
         if (!r->in[i]) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
         r->wanted[i] = g->needed[r->first + i] && dync__control_float(r->in[i]->dtype);
     }
-    for (int i = 0; i < r->c.n_out - r->c.saved; i++) {
+    /* of what was saved, too: a gradient that is differentiated again comes from it */
+    for (int i = 0; i < r->c.n_out; i++) {
         r->gy[i] = g->grad_out[i] ? dync__open(g->grad_out[i]) : NULL;
         const dync__node *of = dync__control_results(r->c.fn[0])->as.list[i].as.node;
         r->tangent[i] = r->gy[i] && dync__control_float(of->info[0].dtype);

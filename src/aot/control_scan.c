@@ -99,7 +99,7 @@ static dync_status dync__rule_scan_args(dync__control_rule *r, const bool *carri
         if (!(t[n++] = dync__open(dync__grad_output(r->g, c->n_out - c->saved + i))))
             return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_INTERNAL;
     for (int i = 0; i < c->n_xs; i++) t[n++] = r->in[c->n_in + i];
-    for (int i = c->n_in; i < c->n_out - c->saved; i++)
+    for (int i = c->n_in; i < c->n_out; i++)
         if (r->tangent[i]) t[n++] = r->gy[i];
     args[2] = dync__control_list(&r->arena, n, t);
     args[3] = dync__control_list(&r->arena, c->n_more, r->in + more);
