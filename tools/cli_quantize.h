@@ -64,9 +64,13 @@ static int cli_quantize(const cli *c, dync_program *p)
     dync_quantize_report r;
     dync_quantize_options o = {
         .percentile = c->percentile, .float_scale = c->float_scale, .report = &r};
-    if (!c->out ||
-        !(cli_ends(c->out, ".dync") || cli_ends(c->out, ".c") || cli_ends(c->out, ".onnx")))
+    if (!c->out)
         return fprintf(stderr, "dync: -o OUT.dync, OUT.c or OUT.onnx is missing\n"), CLI_USAGE;
+    if (!(cli_ends(c->out, ".dync") || cli_ends(c->out, ".c") || cli_ends(c->out, ".onnx")))
+        return fprintf(stderr,
+                       "dync: %s: the name of what quantize writes ends in .dync, .c or .onnx\n",
+                       c->out),
+               CLI_USAGE;
     if (!c->ninputs)
         return fprintf(stderr, "dync: name files of inputs to calibrate with\n"), CLI_USAGE;
     dync_value calls = cli_calibration(c, p);

@@ -99,6 +99,7 @@ TEST(options_that_are_wrong)
     EXPECT(cli("bench net.dync --seconds") == 2 && says("a value is missing: --seconds"));
     EXPECT(cli("bench net.dync --threads 0") == 2 && says("not a value of this option: 0"));
     EXPECT(cli("to-c net.dync -o net.txt") == 2 && says("what to-c writes ends in .c"));
+    EXPECT(cli("quantize net.dync -o net.txt") == 2 && says("net.txt: the name of what quantize"));
     EXPECT(cli("run net.dync -o y.txt") == 2 && says("saved as .npy, .npz or .safetensors: y.txt"));
     end();
 }
