@@ -205,6 +205,7 @@ DYNC__FN dync_status dync__aot_parts(const dync__aot_graphs *g, int *n, dync__ao
 DYNC__OFTEN DYNC__FN dync_status dync__aot_parts_of(dync__aot_code *c)
 {
     const dync__aot_code *form = c->form;
+    if (!form->n_parts) return DYNC_OK; /* a build without gradients */
     if (!(c->part = dync__calloc((size_t)form->n_parts * sizeof *c->part))) return DYNC_ERR_MEMORY;
     for (; c->n_parts < form->n_parts; c->n_parts++) {
         dync__aot_part *p = &c->part[c->n_parts];
