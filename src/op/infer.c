@@ -154,6 +154,15 @@ static dync_status dync__infer_bound(const dync__arg *a, int dtype, bool low)
     return idle ? DYNC_OK : dync__infer_number_fits(dtype == DYNC_U8 ? &exact : a, dtype);
 }
 
+/* A number that fills one element alone: PyTorch rounds it to infinity in f16 and bf16. */
+static bool dync__infer_fills_one(const dync__arg *a)
+{
+    if (a->kind == DYNC__A_TENSOR) return a->as.t->numel == 1;
+    for (int i = 0; i < a->n; i++)
+        if (a->as.dims[i] != 1) return false;
+    return true;
+}
+
 /* op is the functional row, also where call is its in-place form. Which argument is the number, and
  * by which dtype it is judged, differs from operator to operator as it does in PyTorch: where f16
  * and bf16 are exempt, PyTorch rounds to infinity instead of complaining. */
@@ -166,10 +175,13 @@ DYNC__FN dync_status dync__infer_numbers(const dync__opcall *call, int op)
                                        : a[0].as.t->dtype;
     bool half = dync__dtype_info(dtype)->kind == 'f' && dync__dtype_info(dtype)->bytes == 2;
     switch (op) {
-    case DYNC__OP_full: return dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_full:
     case DYNC__OP_full_like:
     case DYNC__OP_fill:
-    case DYNC__OP_copy: return call->nargs < 2 ? DYNC_OK : dync__infer_number_fits(&a[1], dtype);
+    case DYNC__OP_copy:
+        return call->nargs < 2 || (half && dync__infer_fills_one(&a[0]))
+                   ? DYNC_OK
+                   : dync__infer_number_fits(&a[1], dtype);
     case DYNC__OP_masked_fill: return dync__infer_number_fits(&a[2], dtype);
     case DYNC__OP_scatter: return dync__infer_number_fits(&a[3], dtype);
     case DYNC__OP_addcmul:

@@ -396,7 +396,10 @@ edge('hardtanh', v('i8', [1, -3, 5, 2]), -1.0, 300.0)
 edge('hardtanh', v('i8', [1, -3, 5, 2]), -1.0, inf)
 edge('celu', v('f32', [1.0, -3, 5, 2]), 1.0)
 edge('celu', v('f32', [1.0, -3, 5, 2]), 0.0)
-edge('full', Dims([2]), 1e10, Dtype('f16'), CPU)
+for sh in ([2], [1, 1], [], [0]):
+    edge('full', Dims(sh), 1e10, Dtype('f16'), CPU)
+    edge('full', Dims(sh), 1e39, Dtype('bf16'), CPU)
+    edge('full_like', T('f16', sh, 'n0'), 1e10)
 for d in ('i64', 'u8', 'b8'):
     edge('normalize', v(d, [1, 0, 1]), 1.0, 0, 1e-12)
     edge('cosine_similarity', v(d, [1, 0, 1]), v(d, [1, 1, 1]), 0, 1e-8)
