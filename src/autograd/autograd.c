@@ -123,19 +123,32 @@ static void dync__gstart_free(dync__gstart *s)
     if (s->seed) dync__free(s->seed, DYNC__WALK_BYTES(s->n, s->seed));
 }
 
+static dync_status dync__grad_has_none(int i)
+{
+    return dync__fail(
+        DYNC_ERR_AUTOGRAD,
+        "element %d of tensors does not require grad and does not have a grad_fn: %s", i,
+        dync__grad_is_off() ? "gradients are off here, as in what dync_export captures; a step "
+                              "that trains goes by dync_export_step"
+                            : "nothing it was computed from is a dync_parameter or was made with "
+                              ".requires_grad");
+}
+
+DYNC__FN dync_status dync__grad_asked(dync_value outputs)
+{
+    dync__tensor_list out = {NULL, 0};
+    dync_status status = dync__tensor_list_of(&out, outputs, "gradients: outputs", false, -1);
+    for (int i = 0; i < out.n && status == DYNC_OK; i++)
+        if (!dync__tensor_requires_grad(out.at[i])) status = dync__grad_has_none(i);
+    dync__tensor_list_drop(&out);
+    return status;
+}
+
 static dync_status dync__gstart_fill(dync__gstart *s, dync__tensor *const *outputs,
                                      dync__tensor *const *given)
 {
     for (int i = 0; i < s->n; i++) {
-        if (!dync__tensor_requires_grad(outputs[i]))
-            return dync__fail(
-                DYNC_ERR_AUTOGRAD,
-                "element %d of tensors does not require grad and does not have a grad_fn: %s", i,
-                dync__grad_is_off()
-                    ? "gradients are off here, as in what dync_export captures; a step that "
-                      "trains goes by dync_export_step"
-                    : "nothing it was computed from is a dync_parameter or was made with "
-                      ".requires_grad");
+        if (!dync__tensor_requires_grad(outputs[i])) return dync__grad_has_none(i);
         DYNC__TRY(dync__grad_edge(outputs[i], &s->edge[i]));
         DYNC__TRY(dync__seed_of(outputs[i], given ? given[i] : NULL, i, &s->seed[i]));
     }

@@ -108,6 +108,8 @@ DYNC__FN dync_status dync__tape_gradients(int n_out, dync__tensor *const *output
                                           dync__tensor *const *grad_outputs, int n_in,
                                           dync__tensor *const *inputs, dync__tensor **grads,
                                           bool retain_graph, bool create_graph, bool allow_unused);
+/* The error of a walk from what has no history, told in the grad mode of who asks. */
+DYNC__FN dync_status dync__grad_asked(dync_value outputs);
 /* A custom function that nobody traces; dync_apply (capture/grads.c) asks who does. */
 DYNC__FN dync_value dync__apply_run(const dync_autograd_function *, int nargs,
                                     const dync_value *args);

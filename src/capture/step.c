@@ -95,6 +95,8 @@ DYNC__FN bool dync__taped_backward(dync__tracer *t, dync_value outputs, dync_val
 {
     dync_value o = dync__value_map(outputs, dync__taped_fake, t),
                g = dync__value_map(grads, dync__taped_fake, t);
+    *status = dync__grad_asked(o);
+    if (*status != DYNC_OK) return true;
     dync__taped_walk walk = dync__taped_begin(t, opt);
     *status = dync__effect_hooks(t);
     if (*status == DYNC_OK) *status = (dync_backward_opt)(o, g, opt);
@@ -123,6 +125,7 @@ DYNC__FN dync_value dync__taped_gradients(dync__tracer *t, dync_value outputs, d
     dync_value o = dync__value_map(outputs, dync__taped_fake, t),
                i = dync__value_map(inputs, dync__taped_fake, t);
     dync_value g = dync__value_map(grads, dync__taped_fake, t);
+    if (dync__grad_asked(o) != DYNC_OK) return DYNC_NONE;
     dync__taped_walk walk = dync__taped_begin(t, opt);
     dync_value r = dync__effect_hooks(t) == DYNC_OK ? (dync_gradients)(o, i, g, opt) : DYNC_NONE;
     dync__taped_end(t, walk);

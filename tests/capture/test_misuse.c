@@ -830,6 +830,40 @@ TEST(a_write_of_what_has_a_history_in_a_step)
     dync_on_error(NULL, NULL);
 }
 
+/* Which of both a message blames does not depend on the tape, which is on or off as it walks. */
+static dync_tensor *steps_from_nothing(dync_tensor *x)
+{
+    dync_tensor *loss = dync_sum(x, DYNC_ALL, false);
+    if (dync_backward(loss) != DYNC_OK) return NULL;
+    return loss;
+}
+static dync_tensor *asks_again(dync_tensor *x)
+{
+    dync_value g = dync_gradients(DYNC_V(dync_sum(x, DYNC_ALL, false)), DYNC_V(x), DYNC_NONE,
+                                  (dync_grad_options){.create_graph = true});
+    return dync_as_tensor(dync_at(g, 0));
+}
+TEST(gradients_of_what_has_no_history)
+{
+    dync_tensor *x = dync_ones(dync_shape(3)), *w = dync_ones(dync_shape(3), .requires_grad = true);
+    for (int k = 0; k < 3; k++) {
+        dync_compiled *f = dync_compile(steps_from_nothing, .fullgraph = k == 1),
+                      *g = dync_compile(asks_again, .fullgraph = k == 1);
+        BAD(k ? dync_call(f, x) : steps_from_nothing(x), DYNC_ERR_AUTOGRAD,
+            "nothing it was computed");
+        BAD(k ? dync_call(g, x) : asks_again(x), DYNC_ERR_AUTOGRAD, "nothing it was computed");
+        DYNC_NO_GRAD {
+            BAD(k ? dync_call(f, w) : steps_from_nothing(w), DYNC_ERR_AUTOGRAD,
+                "gradients are off");
+            BAD(k ? dync_call(g, w) : asks_again(w), DYNC_ERR_AUTOGRAD, "gradients are off");
+        }
+        dync_compiled_free(f);
+        dync_compiled_free(g);
+    }
+    dync_clear_error();
+    dync_on_error(NULL, NULL);
+}
+
 /* An index outside is an error in compiled code as it is in eager, in short and long indices, and
  * disturbs no later call. */
 static dync_tensor *wide_of(dync_tensor *x, dync_tensor *i)
