@@ -58,11 +58,37 @@ static dync_tensor *dync__oi_corners(dync_tensor *boxes, bool centre)
     return dync__oi_list(2, part, 2, false);
 }
 
+/* The step of this body that makes input i of another, if it has that name and two inputs. */
+static const dync__onnx_step *dync__oi_made_as(const dync__onnx_call *c, const dync__onnx_step *of,
+                                               int i, const char *name)
+{
+    const dync__onnx_body *b = c->frame->body;
+    int at = of->in[i].up || of->in[i].at < 0 ? -1 : b->maker[of->in[i].at];
+    const dync__onnx_step *s = at < 0 ? NULL : &b->step[at];
+    return s && s->row && s->node->input.n == 2 && strcmp(s->row->name, name) == 0 ? s : NULL;
+}
+
+/* Are the boxes the smaller corners and then the larger ones of the same two, as is written of what
+ * was read? Both halves have one shape, so the last dim of 4 is theirs. */
+static bool dync__oi_is_ordered(const dync__onnx_call *c)
+{
+    const dync__onnx_step *cat = c->frame ? dync__oi_made_as(c, c->step, 0, "Concat") : NULL;
+    const dync__onnx_attribute *axis =
+        cat && cat->node->attribute.n == 1 ? cat->node->attribute.at[0] : NULL;
+    const dync__onnx_step *low = axis ? dync__oi_made_as(c, cat, 0, "Min") : NULL,
+                          *high = low ? dync__oi_made_as(c, cat, 1, "Max") : NULL;
+    bool same = high != NULL && (axis->i == 2 || axis->i == -1);
+    for (int i = 0; i < 2 && same; i++)
+        same = low->in[i].up == high->in[i].up && low->in[i].at == high->in[i].at;
+    return same;
+}
+
 /* As an operator of a graph, whose result has a size that data decide. */
 static dync_status dync__oi_nms_inside(dync__onnx_call *c, const dync__nms *s, dync_tensor *boxes,
                                        dync_tensor *scores, bool centre)
 {
-    boxes = dync__oi_corners(boxes, centre);
+    bool ordered = !centre && dync__oi_type(boxes) == DYNC_F32 && dync__oi_is_ordered(c);
+    if (!ordered) boxes = dync__oi_corners(boxes, centre);
     scores = boxes ? dync_to_dtype(scores, DYNC_F32) : NULL;
     if (!scores) return dync_error();
     dync__arg args[5] = {dync__arg_h(boxes), dync__arg_h(scores),
