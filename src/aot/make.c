@@ -145,7 +145,7 @@ DYNC__RARE static dync_status dync__aot_side(dync__aot_code *c, int part,
         status =
             dync__aot_inner_at(part < 0 ? &form->fw_sized : &form->part[part].sized, c->value, out);
     if (status != DYNC_ERR_UNSUPPORTED) return status;
-    if (!form) return dync__aot_inner_compile(inner, g, part >= 0, options, out);
+    if (DYNC__SYM_NONE || !form) return dync__aot_inner_compile(inner, g, part >= 0, options, out);
     dync__graph *numbers = NULL;
     status = dync__graph_concrete(g, c->value, &numbers);
     for (int i = 0; i < g->over.n && status == DYNC_OK; i++)

@@ -86,9 +86,9 @@ DYNC__FN void dync__capture_install(void)
     DYNC__ATOMIC_STORE(&dync__grad_intercept_get, dync__capture_grads);
     DYNC__ATOMIC_STORE(&dync__module_touched, dync__capture_module_touched);
     DYNC__ATOMIC_STORE(&dync__module_mode_switched, dync__capture_mode_switched);
-    dync__numbers_install();
     dync__released_install();
-#if !defined(DYNC_SMALL) /* there by compiling without fullgraph */
+#if !defined(DYNC_SMALL) /* there by numbers, by compiling without fullgraph */
+    dync__numbers_install();
     dync__scripts_install();
 #endif
 }

@@ -87,10 +87,6 @@ static dync_status dync__numbers_enter(dync__tracer *t)
 /* By need: linked where a function is compiled with .symbolic. */
 static dync_status (*DYNC__BY_NEED dync__numbers_enter_used)(dync__tracer *) =
     DYNC__AT_FIRST(dync__numbers_enter);
-DYNC__FN void dync__capture_use_numbers(void)
-{
-    DYNC__PUT(dync__numbers_enter_used, dync__numbers_enter);
-}
 DYNC__FN dync_status dync__numbers_open(dync__tracer *t)
 {
     if (!t->entry->n_numbers) return DYNC_OK;
@@ -412,4 +408,10 @@ DYNC__FN bool dync__trace_cell_set(struct dync__cell *cell, dync_value v)
 DYNC__FN void dync__numbers_install(void)
 {
     DYNC__ATOMIC_STORE(&dync__specialise_hook, dync__number_specialise);
+}
+/* Where a small program has such numbers. */
+DYNC__FN void dync__capture_use_numbers(void)
+{
+    DYNC__PUT(dync__numbers_enter_used, dync__numbers_enter);
+    dync__numbers_install();
 }

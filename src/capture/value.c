@@ -137,8 +137,12 @@ DYNC_API dync_callee dync_fnc(dync_compiled *f)
     return dync__callee_make(DYNC__CALLEE_COMPILED, NULL, f);
 }
 
+/* By need, as modules. */
+static dync_value (*DYNC__BY_NEED dync__callee_graph_run)(dync__graph *, const dync_value *,
+                                                          int) = DYNC__AT_FIRST(dync__graph_run);
 DYNC_API dync_callee dync_fng(dync_graph *g)
 {
+    DYNC__PUT(dync__callee_graph_run, dync__graph_run);
     dync__graph *of = dync__graph_peek(g);
     if (of) DYNC__ATOMIC_STORE(&of->fixed, 1); /* what is compiled of it does not follow it */
     return dync__callee_make(DYNC__CALLEE_GRAPH, NULL, g);
@@ -273,7 +277,10 @@ DYNC__FN dync_value dync__callee_invoke(const dync_callee *c, int nargs, const d
                    : DYNC_NONE;
     case DYNC__CALLEE_COMPILED:
         return dync__callee_invoke(&dync__compiled_peek(c->object)->callee, nargs, args);
-    case DYNC__CALLEE_GRAPH: return dync__graph_run(dync__graph_peek(c->object), args, nargs);
+    case DYNC__CALLEE_GRAPH:
+        return dync__callee_graph_run
+                   ? dync__callee_graph_run(dync__graph_peek(c->object), args, nargs)
+                   : DYNC_NONE;
     default: break;
     }
     dync_value (*run)(dync__program *, int, const dync_value *) =

@@ -71,15 +71,15 @@ static dync_status dync__env_bind(dync__frame_env *env, const dync__arg *args, i
  * environment. */
 static dync_status dync__env_read(dync__frame_env *env, const dync__arg *in, dync__arg *out)
 {
+    const bool sized = !DYNC__SYM_NONE && env->value;
     *out = *in;
     if (in->kind == DYNC__A_NODE) {
         *out = env->slot[in->as.node->index];
         return DYNC_OK;
     }
-    if (env->value &&
-        (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS))
+    if (sized && (in->kind == DYNC__A_INT || in->kind == DYNC__A_FLOAT || in->kind == DYNC__A_DIMS))
         return dync__env_sizes(env, in, out);
-    if (env->value && in->kind == DYNC__A_GRAPH) {
+    if (sized && in->kind == DYNC__A_GRAPH) {
         DYNC__TRY(
             dync__graph_concrete_in(in->as.graph, env->graph->syms, env->value, &out->as.graph));
         if (dync__avec_push(env->arena, &env->inside, out->as.graph)) return DYNC_OK;

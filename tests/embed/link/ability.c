@@ -346,6 +346,20 @@ static int call(dync_compiled *c, int i)
     dync_compiled_information told = dync_compiled_info(c);
     return good && told.misses == (i ? 2 : 1);
 }
+#elif ABILITY == 24 /* a graph as a callable */
+#define OPTIONS .fullgraph = true
+static dync_graph *graph;
+static dync_tensor *f(dync_tensor *x) { return dync_add(dync_mul(x, 2), 1); }
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    if (!graph) dync_graph_retain(graph = dync_make_graph(f, x)); /* past this scope */
+    dync_compiled *of_graph = dync_compile(graph, .args = "x", .fullgraph = true);
+    int good = is_sum(dync_call(c, x), 4 * i + 2) && is_sum(dync_call(of_graph, x), 4 * i + 2);
+    dync_compiled_free(of_graph);
+    if (i + 1 == CALLS) dync_graph_free(graph);
+    return good;
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
