@@ -128,6 +128,8 @@ DYNC__FN bool dync__fuse_recompute_safe(dync__fuse_job *, int store);
 /* ---- fuse_apart.c ---------------------------------------------------------------------------- */
 /* Would the code of the two at hand be slower as one? */
 DYNC__FN bool dync__fuse_slower(const dync__fuse_job *);
+/* Has `made` of them rows in short pieces, where neither had? */
+DYNC__FN bool dync__fuse_cuts_rows(const dync__fuse_job *, const dync__kernel *made);
 
 /* ---- fuse_merge.c, fuse_inline.c ------------------------------------------------------------- */
 /* The live items as a kernel, in job->arena; NULL: refused, or job->no_memory. */

@@ -98,3 +98,61 @@ DYNC__FN bool dync__fuse_slower(const dync__fuse_job *job)
 {
     return dync__fuse_halves(job) || dync__fuse_waits(job);
 }
+
+/* ---- rows in pieces -------------------------------------------------------------------------- */
+
+/* Phases that reduce or scan. */
+static int dync__fuse_folds(const dync__kernel *k)
+{
+    uint64_t seen[2] = {0};
+    int n = 0;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->prim != DYNC__P_reduce && in->prim != DYNC__P_scan) continue;
+        uint64_t bit = (uint64_t)1 << (in->section & 63), *word = &seen[in->section >> 6 & 1];
+        n += !(*word & bit);
+        *word |= bit;
+    }
+    return n;
+}
+
+/* Do phases store along loop d what others load across it? */
+static bool dync__fuse_crosses(const dync__kernel *k, int d)
+{
+    bool across = false, stores = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->buf < 0 || !(in->section & 1) || dync__fuse_is_indexed(in->prim)) continue;
+        dync__size stride = k->access.at[in->access].stride[d];
+        if (dync__fuse_is_store(in->prim))
+            stores |= stride == 1;
+        else
+            across |= stride != 0 && stride != 1;
+    }
+    return across && stores;
+}
+
+/* Is the inner loop a short piece of what a row, or dear arithmetic, would go through at once? Of
+ * symbolic sizes those at hand tell: another plan for others would be worth less. */
+static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *k)
+{
+    int last = k->n_dims - 1, folds = dync__fuse_folds(k);
+    bool wide;
+    if (k->n_dims < 2) return false;
+    int64_t n = dync__sz_hint(k->extent[last]);
+    if (!folds)
+        return n < (job->few_registers ? 8 : 16) &&
+               dync__sz_hint(dync__fuse_domain(k)) > DYNC__FUSE_SMALL &&
+               dync__fuse_narrow(k, &wide) > DYNC__FUSE_FAIR;
+    if (k->n_dims - k->n_outer < 2) return false;
+    return (folds > 1 && n < DYNC__FUSE_PIECE) ||
+           (n <= DYNC__FUSE_PIECE_ACROSS - (folds == 1) && dync__fuse_crosses(k, last));
+}
+
+/* Is `made` in pieces, as what one reads lies otherwise, where neither was? Each phase is slower so
+ * than a copy in order and whole rows are. */
+DYNC__FN bool dync__fuse_cuts_rows(const dync__fuse_job *job, const dync__kernel *made)
+{
+    return job->bounded && job->from[1] && dync__fuse_in_pieces(job, made) &&
+           !dync__fuse_in_pieces(job, job->from[0]) && !dync__fuse_in_pieces(job, job->from[1]);
+}
