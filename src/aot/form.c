@@ -46,6 +46,23 @@ DYNC__RARE static dync_status dync__form_compile(dync__aot_code *c, const dync__
     return status;
 }
 
+/* The sizes that it is traced with: those of this call. One that data decide may be 0 or 1 there,
+ * of which no form holds (dync__symtab_fits): it is any other. */
+DYNC__RARE static void dync__form_hints(const dync__graph *g, dync__tensor *const *in,
+                                        int64_t *value)
+{
+    bool known[DYNC__SIZED_SYMBOLS];
+    dync__graph_bind(g, in, value, known);
+    for (int i = 0; i < g->syms->symbol.n; i++) {
+        const dync__sz_symbol *s = &g->syms->symbol.at[i];
+        int64_t hint = dync__symtab_find(g->syms, s->token)->hint;
+        if (!known[i])
+            value[i] = hint;
+        else if (s->data && (value[i] < s->low || value[i] > s->high))
+            value[i] = DYNC__MAX(DYNC__MIN(hint, s->high), s->low);
+    }
+}
+
 DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor *const *in,
                                                const dync_value *examples,
                                                const dync__options *options,
@@ -53,11 +70,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_form(dync__graph *graph, dync__tensor 
                                                dync__aot_code **out)
 {
     int64_t value[DYNC__SIZED_SYMBOLS];
-    bool known[DYNC__SIZED_SYMBOLS];
-    dync__graph_bind(graph, in, value, known);
-    for (int i = 0; i < graph->syms->symbol.n; i++)
-        if (!known[i])
-            value[i] = dync__symtab_find(graph->syms, graph->syms->symbol.at[i].token)->hint;
+    dync__form_hints(graph, in, value);
     dync__aot_code *c = dync__aot_code_new(graph);
     dync__symtab *t = dync__symtab_copy(graph->syms, value), *before = dync__tls.syms;
     const char *why = NULL;

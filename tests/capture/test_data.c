@@ -136,45 +136,6 @@ TEST(backward_dynamic)
         if (cases[i].grad) all_calls(i, DYNC_DYNAMIC_ON, true);
 }
 
-/* As many rows as are positive, of an input that has none, one or more: no bound makes the size a
- * number. */
-static dync_tensor *few_rows(dync_tensor *x)
-{
-    dync_tensor *nz = dync_nonzero(positive(dync_sum(x, dync_shape(1), false)));
-    dync_tensor *rows = dync_index_select(x, 0, dync_reshape(nz, dync_shape(-1)));
-    dync_tensor *y = dync_pad(dync_tanh(rows), dync_shape(0, 0, 1, 0), DYNC_V(0.5));
-    y = dync_add(dync_mul(y, dync_sum(x, dync_shape(0), true)), dync_cumsum(y, 0));
-    return dync_reshape(dync_cat(dync_tuple(y, dync_softmax(rows, 0)), 0), dync_shape(-1));
-}
-static dync_tensor *few_values(dync_tensor *x)
-{
-    dync_tensor *v = dync_unsqueeze(dync_masked_select(x, positive(x)), 1);
-    return dync_matmul(dync_mul(v, dync_ones(dync_shape(3))), dync_ones(dync_shape(3, 2)));
-}
-TEST(none_one_and_more)
-{
-    static const function fns[] = {few_rows, few_values};
-    static const int rows[] = {0, 1, 2, 1, 0, 3, 1, 5, 0, 1};
-    for (int i = 0; i < 2 * 2 * N_BACKENDS; i++) {
-        function fn = fns[i % 2];
-        dync_compiled *f = dync_compile(fn, .fullgraph = true, .capture_dynamic_shapes = true,
-                                        .dynamic = i / 2 % 2 ? DYNC_DYNAMIC_ON : DYNC_DYNAMIC_AUTO,
-                                        .backend = backends[i / 4]);
-        for (int k = 0; k < 20; k++) DYNC_SCOPE {
-            dync_tensor *x = dync_add(dync_randn(dync_shape(rows[k % 10], 4)), k < 10 ? 1.0 : -0.5);
-            dync_requires_grad_(x, k % 3 > 0);
-            dync_tensor *copy = dync_requires_grad_(dync_detach(dync_clone(x)), k % 3 > 0);
-            dync_tensor *got = dync_call(f, x), *want = fn(copy);
-            if (!EXPECT(close_to(got, want)) || k % 3 == 0) continue;
-            dync_backward(total(dync_sin(got)));
-            dync_backward(total(dync_sin(want)));
-            EXPECT(close_to(dync_grad(x), dync_grad(copy)));
-        }
-        dync_compiled_free(f);
-    }
-    EXPECT_OK(dync_error());
-}
-
 /* A size that data give compiles nothing anew. */
 TEST(no_code_for_each_size)
 {
