@@ -58,11 +58,13 @@ DYNC__FN dync_status dync__view_slice(const dync__layout *in, int64_t dim_arg, i
     DYNC__TRY(dync__infer_dim(&d, in->ndim, &dim));
     if (step <= 0)
         return dync__fail(DYNC_ERR_VALUE, "slice step must be positive, got %lld", (long long)step);
-    int64_t size = in->shape[dim];
+    int64_t size = in->shape[dim], from = start;
     start = dync__slice_edge(start, size);
     end = dync__slice_edge(end, size);
+    /* past the end it leaves none all the same, and x[1:] has as many as x[:-1] */
+    if (!dync__sz_by_data(start) || from == INT64_MAX || dync__sz_lt(from, 0)) from = start;
     *out = *in;
-    out->shape[dim] = dync__slice_places(start, end, step);
+    out->shape[dim] = dync__slice_places(from, end, step);
     out->offset = dync__sz_add(out->offset, dync__sz_mul(start, in->stride[dim]));
     /* of one place too, as PyTorch has it */
     int64_t stride;
