@@ -52,7 +52,7 @@ class Draw:
         g.live = []
 
     def input(g, shape, dt, **k):
-        if len(g.inputs) >= 38:
+        if len(g.inputs) >= 38 or len(shape) > 8:   # more dims dync has not (DYNC_MAX_DIMS)
             raise Skip
         i = g.new_input(shape, dt, **k)
         b, s, st, o = g.inputs[i]

@@ -36,6 +36,14 @@ def dense(v):
     return v if v is None else v.contiguous()
 
 
+def instance_norm(x, w, b, e):
+    """PyTorch gets other gradients of one sample where what comes back is channels last."""
+    y = F.instance_norm(x, weight=w, bias=b, eps=e)
+    if y.requires_grad:
+        y.register_hook(lambda g: g.contiguous())
+    return y
+
+
 OPS = {}
 for (
     n
@@ -57,7 +65,7 @@ for n, f in dict(
     hardsigmoid=F.hardsigmoid,
     hardswish=F.hardswish,
     selu=F.selu,
-    softshrink=F.softshrink,
+    softshrink=lambda x, l: F.softshrink(x, l) + 0.0,     # which zero PyTorch has depends on the element's place
     softsign=F.softsign,
     tanhshrink=F.tanhshrink,
 ).items():
@@ -114,7 +122,7 @@ OPS.update(
         layer_norm=lambda x, s, w, b, e: F.layer_norm(x, s, w, b, e),
         rms_norm=lambda x, s, w, e: F.rms_norm(x, s, w, e),
         group_norm=lambda x, g, w, b, e: F.group_norm(x, g, w, b, e),
-        instance_norm=lambda x, w, b, e: F.instance_norm(x, weight=w, bias=b, eps=e),
+        instance_norm=instance_norm,
         batch_norm=lambda x, w, b, m, v, t, mo, e: F.batch_norm(x, *map(dense, (m, v, w, b)), t, mo, e),
         conv1d=lambda x, w, b, s, p, d, g: F.conv1d(x, w, b, s, p, d, g),
         conv2d=lambda x, w, b, s, p, d, g: F.conv2d(x, w, b, s, p, d, g),
@@ -192,7 +200,8 @@ def transform(f):
 
     def run(x, *a):
         r = f(x if f is torch.fft.rfft else torch.view_as_complex(x.contiguous()), *a)
-        return torch.view_as_real(r) if r.is_complex() else r
+        r = torch.view_as_real(r) if r.is_complex() else r
+        return r.contiguous()           # strides are those of the library that PyTorch was built with
 
     return run
 
@@ -204,6 +213,7 @@ def stft(x, n, hop, window, onesided):
 
 def recurrent(x, w, b, h, c, gates, reverse, train):
     """The steps of a layer of LSTM, GRU or RNN; its results that only its gradient needs are left out."""
+    x = x.contiguous()                  # a product, as layers have it: the state is row major
     steps, hidden, ys = x.shape[0], w.shape[1], {}
     for t in reversed(range(steps)) if reverse else range(steps):
         i, s = x[t].split(hidden, -1), F.linear(h, w, b).split(hidden, -1)
