@@ -3,7 +3,7 @@
  *
  * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
  * one tensor where one of them is written later. Random operators differ from themselves. Two
- * values that are both returned stay two, since the caller may write one. */
+ * values that are both returned, or views of which are, stay two, since the caller may write one. */
 #include "../dync.in.h"
 #include "graph.h"
 DYNC__COLD
@@ -75,6 +75,14 @@ static void dync__cse_note_returned(void *user, dync__arg *arg)
     arg->as.node->mark = arg->as.node;
 }
 
+/* Has it the memory of its first argument? */
+static bool dync__cse_is_of(const dync__node *n)
+{
+    return n->op == DYNC__NODE_GETITEM ||
+           (n->op >= 0 && n->nargs > 0 && n->args[0].kind == DYNC__A_NODE &&
+            dync__op_info(n->op)->cls == DYNC__VIEW);
+}
+
 static void dync__cse_redirect(void *user, dync__arg *arg)
 {
     dync__node **instead = user;
@@ -94,9 +102,9 @@ DYNC__FN dync_status dync__graph_cse(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) g->node.at[i]->mark = NULL;
     if (g->node.n > 0)
         dync__node_each_input(g->node.at[g->node.n - 1], dync__cse_note_returned, NULL);
-    /* what an item is returned of: two normalisations are two arrays */
-    for (int i = 0; i < g->node.n; i++)
-        if (g->node.at[i]->mark && g->node.at[i]->op == DYNC__NODE_GETITEM)
+    /* what an item or a view is returned of: two normalisations are two arrays */
+    for (int i = g->node.n - 1; i >= 0; i--)
+        if (g->node.at[i]->mark && dync__cse_is_of(g->node.at[i]))
             dync__cse_note_returned(NULL, &g->node.at[i]->args[0]);
     dync_status status = DYNC_OK;
     for (int i = 0; i < g->node.n && status == DYNC_OK; i++) {

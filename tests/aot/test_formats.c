@@ -200,4 +200,54 @@ TEST(strides_of_size_one_behind_a_write)
         }
 }
 
+/* Results that one expression gives, seen by views: their strides are plain's, and no two of them
+ * are on one memory. */
+static dync_dims wide(void) { return dync_shape(3, 4); }
+static dync_value equal_expands(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = a[0].as.t, *of[3] = {0};
+    for (int i = 0; i < 3; i++) of[i] = dync_expand(dync_tanh(x), wide());
+    return dync_tuple(of[0], of[1], dync_transpose(of[2], 0, 1), dync_exp(of[0]));
+}
+static dync_value equal_parts(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_expand(a[0].as.t, wide());
+    return dync_tuple(dync_slice(dync_sin(x), 1, 0, DYNC_END, 2),
+                      dync_slice(dync_sin(x), 1, 0, DYNC_END, 2), dync_sin(x));
+}
+static dync_value equal_reshapes(const dync_value *a, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *x = dync_transpose(dync_expand(a[0].as.t, wide()), 0, 1);
+    return dync_tuple(dync_expand(dync_reshape(x, dync_shape(12, 1)), dync_shape(2, 12, 5)),
+                      dync_reshape(x, dync_shape(2, 6)), dync_reshape(x, dync_shape(12, 1)));
+}
+static void same_strides(dync_value got, dync_value want)
+{
+    for (int i = 0; i < dync_len(want); i++) {
+        dync_tensor *g = dync_at(got, i).as.t, *w = dync_at(want, i).as.t;
+        EXPECT(dync_allclose(g, w, 1e-6, 1e-6));
+        for (int d = 0; d < dync_ndim(w); d++) EXPECT_EQ_INT(dync_stride(g, d), dync_stride(w, d));
+        for (int k = 0; k < i; k++) EXPECT(dync_data(g) != dync_data(dync_at(got, k).as.t));
+    }
+}
+TEST(equal_values_seen_by_views)
+{
+    static const dync_function fns[] = {equal_expands, equal_parts, equal_reshapes};
+    static const char *const on[] = {"eager", "aot_eager", "inductor"};
+    for (int k = 0; k < 3 * 3 * 2; k++) DYNC_SCOPE {
+        dync_function fn = fns[k % 3];
+        dync_compiled *f = dync_compile(fn, .backend = on[k / 3 % 3], .fullgraph = true);
+        for (int i = 0; i < 2; i++) {
+            dync_tensor *x = dync_requires_grad_(dync_randn(dync_shape(3, 1)), k >= 9);
+            dync_value v = dync_v_tensor(x);
+            same_strides(dync_call_values(f, 1, &v), fn(&v, 1, NULL));
+        }
+        EXPECT_STATUS(dync_error(), DYNC_OK);
+        dync_compiled_free(f);
+    }
+}
+
 TEST_MAIN
