@@ -249,8 +249,8 @@ DYNC__FN dync_status dync__d_lp_pool2d(dync__opcall *call)
                          dync__arg_b(true)};
     dync__chain_call(&c, DYNC__OP_avg_pool2d, 6, args, &y);
     y = dync__chain_tf(&c, DYNC__OP_mul, y, (double)(kernel[0] * kernel[1]));
-    y = dync__chain3(&c, DYNC__OP_masked_fill, dync__arg_t(y),
-                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_eq, y, 0)), dync__arg_f(0));
+    y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_eq, y, 0), dync__arg_i(0),
+                          dync__arg_t(y)); /* in its format, unlike masked_fill */
     y = dync__chain_tf(&c, DYNC__OP_pow, y, 1 / p);
     return dync__chain_end(&c, call, dync__chain_dtype(&c, y, x->dtype));
 }

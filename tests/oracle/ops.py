@@ -1351,6 +1351,7 @@ for sh, st in [(sh, LAST[4](*sh)) for sh in FORMED] + [(FORMED[0], [1, 2, 8, 16]
     sample('conv2d', x, T('f32', [3, sh[1], 1, 1], 'n1'), None, Dims([1]), Dims([0]), Dims([1]), 1)
     sample('max_pool2d_with_indices', x, Dims([2, 2]), Dims([1]), Dims([1]), Dims([1]), False)
     sample('avg_pool2d', x, Dims([2, 2]), Dims([1]), Dims([1]), False, True)
+    sample('lp_pool2d', T('f32', sh, 'p0', st), 2.0, Dims([1, 1]), Dims([]), False)
     for o in ([2, 2], [1, 1], [3, 2]):
         for n, a in [('adaptive_avg_pool2d', []), ('upsample_nearest2d', []), ('upsample_bilinear2d', [False]), ('upsample_bicubic2d', [True])]:
             sample(n, x, Dims(o), *a)
