@@ -3,7 +3,8 @@
  *
  * Only in graphs without in-place writes (AOT's functional graphs): two equal fresh tensors are not
  * one tensor where one of them is written later. Random operators differ from themselves. Two
- * values that are both returned, or views of which are, stay two, since the caller may write one. */
+ * values that are both returned, or of which views are, stay two, since the caller may write one.
+ */
 #include "../dync.in.h"
 #include "graph.h"
 DYNC__COLD
