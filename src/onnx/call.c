@@ -214,6 +214,14 @@ DYNC__FN int dync__oi_type(const dync_tensor *t)
     return x ? x->dtype : DYNC_F32;
 }
 
+/* In order, and itself where it is: a call that follows an earlier one does not go on behind an
+ * operator that hands its argument through. */
+static dync_tensor *dync__oi_dense(dync_tensor *t)
+{
+    const dync__tensor *x = dync__peek(t);
+    return x && dync__layout_is_contiguous(&x->lay) ? t : dync_contiguous(t);
+}
+
 /* Elements of a tensor in order, as they are. NULL: error. */
 static const char *dync__oi_elements(const dync__onnx_call *c, dync_tensor *t, int cap, int *n)
 {
@@ -227,7 +235,7 @@ static const char *dync__oi_elements(const dync__onnx_call *c, dync_tensor *t, i
     }
     *n = (int)numel;
     if (numel == 0) return "";
-    dync_tensor *dense = dync_contiguous(t);
+    dync_tensor *dense = dync__oi_dense(t);
     const dync__tensor *x = dense ? dync__open(dense) : NULL;
     if (!x) return NULL;
     if (!(x->flags & DYNC__T_FAKE)) return dync__tensor_data(x);

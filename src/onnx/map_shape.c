@@ -96,7 +96,7 @@ static dync_tensor *dync__oi_made_of(dync__onnx_call *c, int ndim, const int64_t
                                      const int64_t *size)
 {
     dync_tensor *made = dync__oi_tensor_i(DYNC_I64, ndim, n, size);
-    bool walked = dync__tracing() != NULL;
+    bool walked = dync__tracing_or_replay() != NULL;
     for (int64_t i = 0; i < (ndim ? *n : 1) && walked; i++) walked = !dync__is_token(size[i]);
     dync__tensor *t = walked && made ? dync__open(made) : NULL, *same;
     if (!t || (same = dync__onnx_held_same(c->model, t)) == t) return made;

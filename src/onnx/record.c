@@ -153,20 +153,22 @@ static dync_status dync__onnx_record_call(dync__onnx_recorder *r, dync__opcall *
 /* Known tensors that meet a trace are part of it: they were made by this run of the model, and the
  * next one makes others. What the model keeps stays an input, and it keeps small ones that are only
  * read. */
-static dync_status dync__onnx_bake(const dync__onnx_recorder *r, dync__tracer *tracer, bool reads,
-                                   int n, const dync__arg *in, dync__arg *out)
+static dync_status dync__onnx_bake(const dync__onnx_recorder *r, bool reads, int n,
+                                   const dync__arg *in, dync__arg *out)
 {
     for (int i = 0; i < n; i++) {
         out[i] = in[i];
         if (in[i].kind == DYNC__A_TENSOR && !(in[i].as.t->flags & DYNC__T_FAKE)) {
             if (reads) out[i].as.t = dync__onnx_held_same(r->model, in[i].as.t);
             if (dync__onnx_holds(r->model, out[i].as.t)) continue;
-            out[i].as.t = dync__open(dync__trace_bake(tracer, in[i].as.t));
+            dync__tracer *tracer =
+                dync__tracing(); /* a call that followed another goes its own way */
+            if (tracer) out[i].as.t = dync__open(dync__trace_bake(tracer, in[i].as.t));
             if (!out[i].as.t) return dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_MEMORY;
         } else if (in[i].kind == DYNC__A_LIST) {
             out[i].as.list = dync__scope_alloc((size_t)(in[i].n + 1) * sizeof *out);
             if (!out[i].as.list) return DYNC_ERR_MEMORY;
-            DYNC__TRY(dync__onnx_bake(r, tracer, reads, in[i].n, in[i].as.list, out[i].as.list));
+            DYNC__TRY(dync__onnx_bake(r, reads, in[i].n, in[i].as.list, out[i].as.list));
         }
     }
     return DYNC_OK;
@@ -176,10 +178,9 @@ static dync_status dync__onnx_bake(const dync__onnx_recorder *r, dync__tracer *t
 static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c)
 {
     dync__arg baked[DYNC__MAX_ARGS], *given = c->args;
-    dync__tracer *tracer = dync__tracing();
-    if (tracer) {
+    if (dync__tracing_or_replay()) {
         bool reads = c->row->cls != DYNC__INPLACE && !(c->row->flags & DYNC__OP_WRITES);
-        DYNC__TRY(dync__onnx_bake(r, tracer, reads, c->nargs, c->args, baked));
+        DYNC__TRY(dync__onnx_bake(r, reads, c->nargs, c->args, baked));
         c->args = baked;
     }
     dync_status status = dync__dispatch_below(&r->handler, c);

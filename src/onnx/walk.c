@@ -102,6 +102,7 @@ static dync_value dync__onnx_state_run(void *state, const dync_value *args, int 
     for (int i = 0; i < nargs; i++)
         if (dync__onnx_check_argument(s->model, i, &args[i]) != DYNC_OK) return DYNC_NONE;
     dync_value out;
+    if (dync__runs_as_written()) return dync_call_values(s->compiled, nargs, args);
     return dync__onnx_forms_run(&s->forms, s->model, s->name, args, &out)
                ? out
                : dync_call_values(s->compiled, nargs, args);

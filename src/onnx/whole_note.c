@@ -9,7 +9,7 @@ enum { DYNC__ONNX_WHOLE_MOST = 64 }; /* elements */
 /* Runs the call now, whatever is being traced. */
 DYNC__FN dync_status dync__onnx_fold(dync__opcall *c)
 {
-    dync__tracer *tracer = dync__tracing();
+    dync__tracer *tracer = dync__tracing_or_replay();
     dync__trace_pause pause = {NULL, false};
     dync__handler *top = NULL;
     dync__symtab *syms = dync__tls.syms;

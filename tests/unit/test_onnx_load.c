@@ -319,6 +319,32 @@ TEST(what_is_folded_is_no_guard)
     dync__arena_free(&a);
 }
 
+/* A model without a graph of its own, told to run as it is written: its operators are events, and a
+ * graph that served it before does not. */
+TEST(a_walk_shows_its_operators)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 0, "N");
+    m->graph->input.at[0]->type->tensor_type->shape = NULL; /* of any rank */
+    dync__program *p = load(m);
+    REQUIRE(p && !p->graph);
+    for (int walked = 0; walked < 2; walked++) DYNC_SCOPE {
+        check_run(p, 5);
+        EXPECT_OK(dync_set_stance(walked ? "force_eager" : "default"));
+        dync_profile_start();
+        check_run(p, 5);
+        dync_profile_stop();
+        EXPECT_OK(dync_set_stance("default"));
+        const char *table = dync_profile_table();
+        REQUIRE(table != NULL);
+        EXPECT_EQ_INT(strstr(table, "aten::matmul") != NULL, walked);
+        EXPECT_EQ_INT(strstr(table, "aten::relu") != NULL, walked);
+        EXPECT_EQ_INT(strstr(table, "Torch-Compiled Region: small") != NULL, 1);
+    }
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
 /* z = x @ transpose(constant) behind a size that data decide: the constant, and what is computed of
  * it, is that of the walk before, so that nothing is compiled again; results are the caller's. */
 TEST(constants_stay_behind_a_break)
@@ -363,6 +389,59 @@ TEST(constants_stay_behind_a_break)
         if (i == 3) graphs = dync_get_counters().graphs;
         if (i > 3) EXPECT_EQ_INT(dync_get_counters().graphs, graphs);
     }
+    dync_program_free(p);
+    dync__arena_free(&a);
+}
+
+static void of_any_rank(dync__arena *a, dync__onnx_graph *g, const char *name, int type)
+{
+    dync__onnx_value_info *v = port(a, dync__onnx_add(a, g, input, value_info), name, 0, "N");
+    v->type->tensor_type->shape = NULL;
+    v->type->tensor_type->elem_type = type;
+}
+
+static uint64_t tensors_made(void) { return dync__open(dync_zeros(DYNC_SCALAR))->id; }
+
+/* z = sum(exp(x[from : to])) * 2: a call whose bounds an earlier one had makes no graph, and it
+ * follows that one: nothing is inferred, so that fewer tensors are made (a call that is traced
+ * makes 13). Against the same in C. */
+TEST(a_walk_follows_an_earlier_one)
+{
+    dync__arena a = {0};
+    dync__onnx_model *m = small(&a, 0, "N");
+    dync__onnx_graph *g = m->graph = dync__onnx_new(&a, graph);
+    g->name = "rows";
+    of_any_rank(&a, g, "x", DYNC__ONNX_FLOAT);
+    of_any_rank(&a, g, "from", DYNC__ONNX_INT64);
+    of_any_rank(&a, g, "count", DYNC__ONNX_INT64);
+    put(&a, g, "Add", "from", "count", "to");
+    put(&a, g, "Slice", "x", "from", "y")->input.n = 2;
+    (void)dync__avec_push(&a, &g->node.at[1]->input, "to");
+    put(&a, g, "Exp", "y", NULL, "e");
+    put(&a, g, "ReduceSum", "e", NULL, "s");
+    put(&a, g, "Add", "s", "s", "z");
+    ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = "z";
+    dync_program *p = dync__program_give(load(m));
+    REQUIRE(p && !dync_program_graph(p));
+    dync_manual_seed(5);
+    int64_t graphs = 0;
+    uint64_t made[60];
+    for (int i = 0; i < 60; i++) DYNC_SCOPE {
+        int64_t from = i / 4 % 2, count = 1 + i * 3 % 4;
+        dync_tensor *x = dync_randn(dync_shape(8, 3));
+        dync_value in[3] = {dync_v_tensor(x),
+                            dync_v_tensor(dync_full(dync_shape(1), from, .dtype = DYNC_I64)),
+                            dync_v_tensor(dync_full(dync_shape(1), count, .dtype = DYNC_I64))};
+        if (i == 40) graphs = dync_get_counters().graphs;
+        made[i] = tensors_made();
+        dync_tensor *z = dync_as_tensor(dync_at(dync_program_run(p, 3, in), 0));
+        made[i] = tensors_made() - made[i];
+        dync_tensor *want =
+            dync_mul(dync_sum(dync_exp(dync_narrow(x, 0, from, count)), DYNC_ALL, true), 2);
+        EXPECT(z && dync_allclose(z, want, 1e-5, 1e-5));
+    }
+    EXPECT_EQ_INT(dync_get_counters().graphs, graphs);
+    for (int i = 40; i < 60; i++) EXPECT(made[i] <= 8);
     dync_program_free(p);
     dync__arena_free(&a);
 }
