@@ -21,14 +21,16 @@ typedef struct dync_explain_output {
     int nrecompiles;
     /* explaining a compiled function: why each of its entries was made, the oldest first */
     const char *const *recompiles;
-    /* dync_explain_backend: graph_count texts: what the backend said of each graph, such as which
-     * operators it left to dync; "" for nothing. NULL: it was not asked */
+    /* dync_explain_backend, and dync_explain of a function compiled by onnxrt or tvm: graph_count
+     * texts: what the backend said of each graph, such as which operators it left to dync; "" for
+     * nothing. NULL: it was not asked */
     const char *const *notes;
 } dync_explain_output;
 
 /* dync_explain(fn, x, y): compiles and runs fn once on these arguments and tells what was captured.
  *   ->      zeros on failure
- *   notes   compiled entries that exist are not touched
+ *   notes   a compiled function, dync_fnc(f), is explained anew: its entries are not touched. Of
+ *           the backends onnxrt and tvm it has each graph compiled, to ask what they leave to dync
  *   thread  any */
 #define dync_explain(fn, ...) \
     DYNC__TELLS(              \

@@ -96,6 +96,31 @@ static dync_status dync__explainer_inner(dync__explainer *e, const dync_backend 
     return status;
 }
 
+/* dync_explain of a function that is compiled by a backend which leaves operators to dync: the
+ * graph is compiled by it and dropped. A failure is what it says. */
+static bool dync__explain_backend_says(const dync_backend *b, const char *options,
+                                       dync_graph *graph, const dync_value *ex, int n,
+                                       dync__str *out)
+{
+    dync_callable made = {0};
+    dync__str *before = dync__explainer_said;
+    dync__error_guard guard;
+    if (!b->name || (strcmp(b->name, "onnxrt") != 0 && strcmp(b->name, "tvm") != 0)) return false;
+    dync__error_guard_begin(&guard);
+    dync__explainer_said = out;
+    dync_status status = b->compile(graph, ex, n, options ? options : "", &made, b->user);
+    dync__explainer_said = before;
+    if (status != DYNC_OK)
+        dync__str_add(out, dync_error_message());
+    else if (made.destroy)
+        made.destroy(made.state);
+    (void)dync__error_guard_end(&guard);
+    return true;
+}
+DYNC__DATA bool (*dync__explain_notes)(const dync_backend *, const char *, dync_graph *,
+                                       const dync_value *, int,
+                                       dync__str *) = dync__explain_backend_says;
+
 /* Keeps the graph's C form. */
 static bool dync__explainer_graph(dync__explainer *e, const dync__graph *g)
 {

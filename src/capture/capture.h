@@ -320,7 +320,7 @@ typedef struct dync__capture_log {
     DYNC__VEC(const char *) guards;
     dync__arena arena;
     uint64_t compile_ns;
-    DYNC__VEC(const char *) memory; /* of each graph that explain compiled */
+    DYNC__VEC(const char *) memory, notes; /* of each graph that explain compiled */
 } dync__capture_log;
 
 /* call.c: a traced call; see trace.h for the tracer */
@@ -403,10 +403,12 @@ DYNC__INLINE const dync__lint_calls *dync__lints(void)
     return DYNC__ATOMIC_PEEK(&dync__lint_used);
 }
 
-/* Hooks: of aot/: a line about what forward of this graph saves for backward; of compile/: forgets
- * captured backwards. */
+/* Hooks: of aot/: a line about what forward of this graph saves for backward; of backend/: what the
+ * backend says of it, false: none that says anything; of compile/: forgets captured backwards. */
 DYNC__DATA_DECL void (*dync__explain_memory)(dync__graph *, const dync_value *examples,
                                              dync__str *out);
+DYNC__DATA_DECL bool (*dync__explain_notes)(const dync_backend *, const char *options, dync_graph *,
+                                            const dync_value *examples, int n, dync__str *out);
 DYNC__DATA_DECL void (*dync__reset_backwards)(void);
 /* compiled.c, explain.c, callback.c */
 DYNC__FN const char *dync__stack_line_parts(const char *line, size_t n, const char **in);

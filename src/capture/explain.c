@@ -36,6 +36,7 @@ static void dync__capture_log_free(dync__capture_log *log)
     dync__vec_free(&log->breaks);
     dync__vec_free(&log->guards);
     dync__vec_free(&log->memory);
+    dync__vec_free(&log->notes);
     dync__arena_free(&log->arena);
 }
 
@@ -79,6 +80,16 @@ static void dync__explain_history(dync_explain_output *o, dync__compiled *f)
     o->recompiles = texts;
 }
 
+/* What was said of each graph; NULL: not of all. */
+static const char *const *dync__explain_texts(const dync__capture_log *log, int n,
+                                              const char *const *said)
+{
+    const char **text = n && n == log->graphs.n ? dync__scope_alloc((size_t)n * sizeof *text)
+                                                : NULL;
+    for (int i = 0; text && i < n; i++) text[i] = dync__scope_text(said[i]);
+    return text;
+}
+
 static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *log)
 {
     o->graph_count = log->graphs.n;
@@ -94,12 +105,8 @@ static void dync__explain_fill(dync_explain_output *o, const dync__capture_log *
         memset(o, 0, sizeof *o);
         return;
     }
-    const char **memory = log->memory.n == log->graphs.n
-                              ? dync__scope_alloc((size_t)(log->memory.n + 1) * sizeof *memory)
-                              : NULL;
-    for (int i = 0; memory && i < log->memory.n; i++)
-        memory[i] = dync__scope_text(log->memory.at[i]);
-    o->memory = memory;
+    o->memory = dync__explain_texts(log, log->memory.n, log->memory.at);
+    o->notes = dync__explain_texts(log, log->notes.n, log->notes.at);
     for (int i = 0; i < log->breaks.n; i++) {
         breaks[i].reason = dync__scope_text(log->breaks.at[i].reason);
         breaks[i].stack = dync__scope_text(log->breaks.at[i].stack);
@@ -122,17 +129,28 @@ static dync_value dync__explain_run(void *state, const dync_value *args, int nar
     return dync__graph_run(state, args, nargs);
 }
 
+static void dync__explain_said(dync__capture_log *log, bool memory, dync__str *s)
+{
+    const char *text = log ? dync__arena_strdup(&log->arena, dync__str_get(s)) : NULL;
+    if (text && memory) (void)dync__vec_push(&log->memory, text);
+    if (text && !memory) (void)dync__vec_push(&log->notes, text);
+    dync__str_free(s);
+}
+
+/* user: the compiled function that is explained, or NULL. */
 static dync_status dync__explain_compile(dync_graph *graph, const dync_value *examples, int n,
                                          const char *options, dync_callable *out, void *user)
 {
     dync__graph *g = dync__graph_open(graph, "dync_explain");
     if (!g) return DYNC_ERR_VALUE;
-    (void)n, (void)options, (void)user;
-    dync__capture_log *log = dync__capture_log_now;
-    dync__str s = {0};
-    if (dync__explain_memory) dync__explain_memory(g, examples, &s);
-    if (log) (void)dync__vec_push(&log->memory, dync__arena_strdup(&log->arena, dync__str_get(&s)));
-    dync__str_free(&s);
+    const dync__compiled *of = user;
+    dync__str memory = {0}, notes = {0};
+    (void)options;
+    if (dync__explain_memory) dync__explain_memory(g, examples, &memory);
+    dync__explain_said(dync__capture_log_now, true, &memory);
+    if (of && dync__explain_notes &&
+        dync__explain_notes(&of->backend, of->options_text, graph, examples, n, &notes))
+        dync__explain_said(dync__capture_log_now, false, &notes);
     memset(out, 0, sizeof *out);
     out->run = dync__explain_run;
     out->state = g;
@@ -151,7 +169,7 @@ DYNC_API dync_explain_output dync_explain_values(dync_callee callee, const char 
     dync__capture_use_constants();
     dync__compiled *inner = dync__callee_compiled(&callee);
     dync_compile_options opt = {.recompile_limit = 8, .args = inner ? inner->args : NULL};
-    dync_backend backend = {.name = "explain", .compile = dync__explain_compile};
+    dync_backend backend = {.name = "explain", .compile = dync__explain_compile, .user = inner};
     dync__compiled *f = dync__compiled_new(inner ? inner->callee : callee,
                                            inner ? inner->name : name, &opt, &backend);
     if (!f) return o;

@@ -298,4 +298,27 @@ TEST(what_it_lacks_dync_runs)
     dync_compiled_free(f);
 }
 
+/* dync_explain asks the backend of a compiled function, which stays as it is. */
+TEST(explain_asks_the_backend)
+{
+    NEEDS_IT();
+    dync_tensor *a = dync_randn(dync_shape(4, 6), .dtype = DYNC_F64),
+                *b = dync_randn(dync_shape(4, 6), .dtype = DYNC_F64);
+    dync_compiled *f = dync_compile(lacking, .args = "a, b", .backend = "onnxrt"),
+                  *ours = dync_compile(lacking, .args = "a, b");
+    for (int k = 0; k < 2; k++) {
+        dync_explain_output out = dync_explain(f, a, b);
+        EXPECT_EQ_INT(out.graph_count, 1);
+        REQUIRE(out.notes != NULL);
+        EXPECT_HAS_STR(out.notes[0], "dync runs asin");
+        EXPECT_HAS_STR(dync_explain_str(&out), "Backend of Graph 1: onnxrt: ");
+        EXPECT_EQ_INT(out.nrecompiles, k);
+        dync_call(f, a, b);
+        EXPECT_OK(dync_error());
+    }
+    EXPECT(!dync_explain(ours, a, b).notes && !dync_explain(lacking, a, b).notes);
+    dync_compiled_free(ours);
+    dync_compiled_free(f);
+}
+
 TEST_MAIN
