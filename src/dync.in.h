@@ -802,6 +802,7 @@ DYNC__PLAIN
 #include "minify/backends.c"
 #include "compile/compile.h"
 #include "compile/compile.c"
+#include "compile/placed.c"
 #include "compile/export.c"
 DYNC__PLAIN
 #include "compile/ca.h"
