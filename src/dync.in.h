@@ -355,6 +355,7 @@ DYNC__PLAIN
 #include "op/eager.c"
 DYNC__PLAIN
 #include "op/chain.h"
+#include "op/fourier.h"
 #include "op/chain.c"
 #include "op/decompose_pointwise.c"
 #include "op/decompose_linear.c"
@@ -362,6 +363,7 @@ DYNC__PLAIN
 #include "op/decompose_sample.c"
 #include "op/decompose_resize.c"
 #include "op/decompose_window.c"
+#include "op/fourier_products.c"
 #include "op/decompose_fourier.c"
 #include "op/decompose_layers.c"
 #include "op/decompose_attention.c"

@@ -1,5 +1,5 @@
 /* kernel/fourier.c: Fourier transforms of the rows of a matrix. After fourier_tables.c; before:
- * op/decompose_fourier.c, whose products are the plain form.
+ * op/fourier_products.c, whose products are the plain form.
  *
  * Rows are transformed V at a time where their blocks fit the caches, else one by one. Threads
  * share groups of rows. */
