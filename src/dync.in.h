@@ -478,6 +478,7 @@ DYNC__PLAIN
 #include "graph/pass.c"
 DYNC__PLAIN
 #include "capture/entry.h"
+#include "capture/segment.h"
 #include "capture/capture.h"
 #include "capture/tracer.h"
 #include "capture/trace.h"
