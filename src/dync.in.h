@@ -547,6 +547,7 @@ DYNC__PLAIN
 #include "capture/explain.c"
 #include "capture/explain_html.c"
 DYNC__PLAIN
+#include "aot/options.h"
 #include "aot/aot.h"
 #include "aot/unlist.c"
 #include "aot/functionalize.h"

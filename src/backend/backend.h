@@ -45,7 +45,7 @@ DYNC__MINIFIER_BACKENDS(DYNC__X)
 DYNC__FN bool dync__backend_is_builtin(const char *name);
 /* the one that is taken where none is named: inductor, without the table of all */
 DYNC__FN const dync_backend *dync__backend_default(void);
-/* Options "key=value, key" by the table in aot/aot.h; DYNC_ERR_VALUE naming those that exist or
+/* Options "key=value, key" by the table in aot/options.h; DYNC_ERR_VALUE naming those that exist or
  * what a value may be. of: whose. others: names that are in no row are somebody else's. out->text
  * is the caller's text. */
 DYNC__FN dync_status dync__options_parse(const char *options, const char *backend, unsigned of,
