@@ -388,6 +388,7 @@ DYNC__PLAIN
 #include "autograd/grads.h"
 #include "autograd/node.c"
 #include "autograd/accumulate.c"
+#include "autograd/hooks_run.c"
 #include "autograd/hooks.c"
 #include "autograd/visit.c"
 #include "autograd/engine.h"

@@ -220,7 +220,8 @@ DYNC__FN dync_status dync__gnode_visit(dync__gnode *, dync__gvisitor *);
 /* a leaf's where it accumulates */
 DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *);
 
-/* hooks.c */
+/* hooks_run.c */
+DYNC__FN void dync__hooks_use(void); /* a hook is registered */
 /* replaces owned gradients */
 DYNC__FN dync_status dync__hooks_before(dync__gnode *, dync__tensor **grad_out);
 DYNC__FN dync_status dync__hooks_after(dync__gnode *, dync__tensor **grad_in);
