@@ -513,6 +513,7 @@ DYNC__PLAIN
 #include "capture/effects.c"
 #include "capture/sizes.c"
 #include "capture/symbol.c"
+#include "capture/cell.c"
 #include "capture/arithmetic.c"
 #include "capture/lift.c"
 #include "capture/script_cut.c"

@@ -189,9 +189,14 @@ DYNC__FN bool dync__number_again(dync__tracer *, int k, dync__tensor *fake);
 DYNC__FN void dync__number_operands(dync__tracer *, dync__opcall *, dync__number **number);
 /* its place in the environment; -1: no memory */
 DYNC__FN int dync__number_enter(dync__tracer *, dync_value plain);
+/* real is taken over; NULL: the trace has failed */
+DYNC__FN dync__number *dync__number_input(dync__tracer *, dync_value plain, dync__tensor *real,
+                                          const char *source);
+DYNC__FN dync_value dync__number_sym(dync__number *); /* as the traced function sees it */
+DYNC__FN void dync__numbers_install(void);
+/* cell.c */
 DYNC__FN bool dync__trace_cell_get(struct dync__cell *, dync_value *result);
 DYNC__FN bool dync__trace_cell_set(struct dync__cell *, dync_value);
-DYNC__FN void dync__numbers_install(void);
 /* nobody but the trace holds the fake, whose scope has ended: its handles are stale */
 DYNC__FN void dync__tracer_released(dync__tensor *);
 DYNC__FN void dync__released_install(void);
