@@ -89,13 +89,19 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     }
 }
 
-/* Instructions that there is code for among the value i and what it is made of. */
+/* Instructions that there is code for among the value i and what it is made of, each once: sizes
+ * that are one (a row of n - 1, of n rows) are one number. -1: no memory. */
 static int dync__jb_code_of(const dync__jb *j, int i)
 {
-    int n = dync__jb_is_code(j->b, i);
-    for (int a = 0; a < 3; a++) {
-        int arg = dync__lp_inst(j->b, i)->arg[a];
-        if (arg >= 0) n += dync__jb_code_of(j, arg);
+    bool *of = dync__arena_alloc(j->b->arena, (size_t)i + 1);
+    int n = 0;
+    if (!of) return -1;
+    of[i] = true;
+    for (int k = i; k >= 0; k--) {
+        const int32_t *arg = dync__lp_inst(j->b, k)->arg;
+        n += of[k] && dync__jb_is_code(j->b, k);
+        for (int a = 0; of[k] && a < 3; a++)
+            if (arg[a] >= 0) of[arg[a]] = true;
     }
     return n;
 }

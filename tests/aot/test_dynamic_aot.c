@@ -197,4 +197,27 @@ static void checked(model fn, const char *log)
 TEST(plans_of_backward_strides_are_checked) { checked(turned_attention, ""); }
 TEST(plans_are_checked_while_code_is_listed) { checked(waves, "asm"); }
 
+/* Of n rows of n - 1: the last index and the stride of a row are one size. */
+static dync_tensor *added_at(dync_tensor *x, dync_tensor *i, dync_tensor *rows)
+{
+    return dync_t(dync_index_add(dync_pad(x, dync_shape(0, -1), 0.0), 0, i, rows));
+}
+TEST(plans_of_rows_as_long_as_the_last_index_are_checked)
+{
+    dync_compiled *c = dync_compile(added_at, .dynamic = DYNC_DYNAMIC_ON);
+    EXPECT_OK(dync_config_set("check_ir", "true"));
+    for (int64_t n = 9; n > 4; n--) {
+        dync_tensor *x = dync_requires_grad_(dync_randn(dync_shape(n, n)), true),
+                    *rows = dync_requires_grad_(dync_randn(dync_shape(64, n - 1)), true),
+                    *i = dync_floor(dync_mul(dync_rand(dync_shape(64)), (double)n));
+        i = dync_to_dtype(i, DYNC_I64);
+        dync_tensor *y = dync_call(c, x, i, rows);
+        EXPECT(same(y, added_at(x, i, rows), 1e-5));
+        dync_backward(dync_sum(dync_square(y), DYNC_ALL, false));
+        EXPECT(same(dync_grad(rows), dync_index_select(dync_t(dync_mul(y, 2.0)), 0, i), 1e-5));
+    }
+    EXPECT_OK(dync_error());
+    dync_compiled_free(c);
+}
+
 TEST_MAIN
