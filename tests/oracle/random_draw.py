@@ -21,12 +21,24 @@ class Spoiled(Exception):
     """A value in place has grown too large: the program is given up."""
 
 
+def places(x):
+    """Where its elements are in memory."""
+    p = torch.full(x.shape, x.storage_offset(), dtype=torch.int64)
+    for d, (n, stride) in enumerate(zip(x.shape, x.stride())):
+        p += (torch.arange(n) * stride).reshape([n] + [1] * (x.dim() - d - 1))
+    return p
+
+
 def overlaps(x):
     """Are there elements on one place of memory?"""
-    places = torch.zeros(x.shape, dtype=torch.int64)
-    for d, (n, stride) in enumerate(zip(x.shape, x.stride())):
-        places += (torch.arange(n) * stride).reshape([n] + [1] * (x.dim() - d - 1))
-    return places.unique().numel() < x.numel()
+    return places(x).unique().numel() < x.numel()
+
+
+def crosses(x, y):
+    """Is an element of x one of y, without being the same view?"""
+    if x.untyped_storage().data_ptr() != y.untyped_storage().data_ptr():
+        return False
+    return (x.shape, x.stride(), x.storage_offset()) != (y.shape, y.stride(), y.storage_offset()) and bool(torch.isin(places(x), places(y)).any())
 
 
 class Draw:
@@ -72,6 +84,8 @@ class Draw:
         x = g.values[args[0].i] if inplace else None
         if inplace and ((x.is_leaf and x.requires_grad) or overlaps(x)):
             raise Skip  # which element is the last one written PyTorch does not say
+        if inplace and any(crosses(x, g.values[a.i]) for a in args[1:] if isinstance(a, Ref)):
+            raise Skip  # nor what is read of an argument that is written meanwhile
         try:
             r = OPS[op](*resolve(args, g.values))
         except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError):

@@ -33,7 +33,7 @@ KIND_BOOL, KIND_INT, KIND_FLOAT, KIND_STR, KIND_LIST, KIND_REF = 1, 2, 3, 4, 6, 
 I64 = ctypes.c_int64
 MODES = [('inductor', 0, 1), ('aot_eager', 0, 1), ('inductor', 1, 1), ('inductor', 0, 2)]   # backend, dynamic, threads
 EPS = {torch.float32: 1e-5, torch.float64: 1e-10, torch.float16: 6e-3, torch.bfloat16: 5e-2}
-SHAKES = 9                          # runs of PyTorch that measure its own error: exact, and shaken
+SHAKES = 11                         # runs of PyTorch that measure its own error: exact, and shaken
 # dync saves arguments and results of these, which formulas need not that PyTorch takes for some shapes and strides, or random_ops.py: writing
 # over them is refused.
 SAVERS = {'FlashAttention': 'scaled_dot_product_attention', 'RnnLayer': '_rnn_layer'}
@@ -283,7 +283,8 @@ def compare(got, want, tolerance, strides):
     if got.refused:
         return ['refused: ' + got.refused]
     out = []
-    strides = strides and not fourier
+    # a gradient's strides are not promised (docs/decisions/memory-formats.md)
+    strides = strides and not fourier and not any(op == '!gradient' for op, *_ in tolerance.g.steps)
     for i, (a, b) in enumerate(zip(got.outs, want.outs)):
         out.append(('result %d' % i, differ(a.value, b.value, tolerance, 'outs', i)))
         long = [d for d, n in enumerate(b.value.shape) if n > 1]
