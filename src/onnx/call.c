@@ -346,7 +346,8 @@ DYNC__FN dync_tensor *dync__oi_list(int n, dync_tensor *const *t, int dim, bool 
 
 DYNC__FN dync_tensor *dync__oi_narrow(dync_tensor *x, int dim, int64_t from, int64_t n)
 {
-    return x ? (dync_slice)(x, dim, from, dync__sz_add(from, n), 1) : NULL;
+    if (!x || (from == 0 && n == dync__oi_extent(x, dim))) return x;
+    return (dync_slice)(x, dim, from, dync__sz_add(from, n), 1);
 }
 
 DYNC__FN dync_tensor *dync__oi_shaped(dync_tensor *x, dync_dims shape)

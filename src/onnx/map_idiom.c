@@ -92,3 +92,52 @@ DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *c)
     }
     return NULL;
 }
+
+/* ---- linear layers --------------------------------------------------------------------------- */
+
+/* The step of this body that makes input i of a step, of that operator; NULL: another one. */
+static const dync__onnx_step *dync__oi_idiom_step(const dync__onnx_call *c,
+                                                  const dync__onnx_step *s, int i, const char *type)
+{
+    const dync__onnx_body *b = c->frame->body;
+    if (i >= s->node->input.n || s->in[i].up || s->in[i].at < 0) return NULL;
+    int at = b->maker[s->in[i].at];
+    const dync__onnx_step *m = at < 0 ? NULL : &b->step[at];
+    return m && m->row && !*m->row->domain && strcmp(m->row->name, type) == 0 ? m : NULL;
+}
+
+/* The value of input i of a step, where it is one of this body; else NULL. */
+static dync_tensor *dync__oi_idiom_in(const dync__onnx_call *c, const dync__onnx_step *s, int i)
+{
+    bool here = i < s->node->input.n && !s->in[i].up && s->in[i].at >= 0;
+    return here ? c->frame->value[s->in[i].at].t : NULL;
+}
+
+static bool dync__oi_idiom_known(const dync_tensor *h, int rank)
+{
+    const dync__tensor *t = dync__peek(h);
+    return t && !(t->flags & DYNC__T_FAKE) && t->lay.ndim == rank;
+}
+
+DYNC__FN bool dync__oi_is_recorded(const dync_tensor *h)
+{
+    const dync__tensor *t = dync__peek(h);
+    return t && t->flags & DYNC__T_FAKE && !dync__tls.compiling;
+}
+
+DYNC__FN dync_tensor *dync__oi_idiom_linear(const dync__onnx_call *c)
+{
+    bool add = strcmp(c->row->name, "Add") == 0;
+    const dync__onnx_step *product = add ? dync__oi_idiom_step(c, c->step, 0, "MatMul") : c->step;
+    const dync__onnx_step *turn = product ? dync__oi_idiom_step(c, product, 1, "Transpose") : NULL;
+    if (!turn) return NULL;
+    dync_tensor *x = dync__oi_idiom_in(c, product, 0), *w = dync__oi_idiom_in(c, turn, 0),
+                *bias = add ? dync__oi_in(c, 1) : NULL;
+    if (!dync__oi_is_recorded(x) || !dync__oi_idiom_known(w, 2) ||
+        dync__dtype_info(dync__oi_type(w))->kind != 'f')
+        return NULL;
+    if (add &&
+        (!dync__oi_idiom_known(bias, 1) || dync__oi_extent(bias, 0) != dync__oi_extent(w, 0)))
+        return NULL;
+    return dync_linear(x, w, bias);
+}

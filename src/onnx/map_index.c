@@ -161,9 +161,10 @@ static dync_tensor *dync__oi_scatter_greatest(dync_tensor *x, dync_tensor *index
     if (!index || !updates) return NULL;
     dync_tensor *part[2] = {dync__oi_narrow(index, axis, 1, dync__sz_sub(n, 1)),
                             dync__oi_narrow(index, axis, 0, dync__sz_sub(n, 1))};
-    dync_tensor *ends = dync_ne(part[0], part[1]), *all[2] = {ends, NULL};
-    all[1] = dync_ones_like(dync__oi_narrow(index, axis, 0, 1));
-    if (all[1]) all[1] = dync_to_dtype(all[1], DYNC_BOOL);
+    dync_tensor *ends = dync_logical_not(dync_eq(part[0], part[1])), *all[2] = {ends, NULL};
+    dync_dims last = dync__oi_sizes(index);
+    last.d[axis] = 1;
+    all[1] = dync__oi_full(last, 1, DYNC_BOOL);
     ends = dync__oi_list(2, all, axis, false);
     dync_tensor *place = dync_where(ends, index, dync__value_of_size(rows));
     dync_tensor *now = dync_gather(x, axis, index), *more[2] = {x, dync__oi_narrow(x, axis, 0, 1)};

@@ -10,8 +10,8 @@ DYNC__COLD
  * before the last two are broadcast. */
 DYNC__FN dync_status dync__oi_matmul(dync__onnx_call *c)
 {
-    dync_tensor *y;
-    if (!dync__oi_qdq_matmul(c, &y)) y = dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1));
+    dync_tensor *y = dync__oi_idiom_linear(c);
+    if (!y && !dync__oi_qdq_matmul(c, &y)) y = dync_matmul(dync__oi_in(c, 0), dync__oi_in(c, 1));
     return dync__oi_out(c, 0, y);
 }
 

@@ -113,7 +113,10 @@ static dync_tensor *dync__oi_pad_open(dync_tensor *x, int dim, int64_t before, i
     if (mode != 'c' || !y) return y;
     dync_dims wide = {dync__oi_rank(x) - dim, {n, 1, 1, 1, 1, 1, 1, 1}}, one = {0, {0}};
     in = dync_logical_and(dync_ge(in, 0), dync_lt(in, dync__value_of_size(size)));
-    return dync_where(dync_reshape(in, wide), y, dync__oi_full(one, value, dync__oi_type(x)));
+    bool number = dync__oi_is_float(x) && fabs(value) <= DBL_MAX;
+    return (dync_where)(dync_reshape(in, wide), dync_v_tensor(y),
+                        number ? dync_v_float((dync_real)value)
+                               : dync_v_tensor(dync__oi_full(one, value, dync__oi_type(x))));
 }
 
 enum { DYNC__OI_PLACES = 1 << 20 }; /* told one by one to a side; more are operators */

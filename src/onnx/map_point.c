@@ -68,6 +68,7 @@ DYNC__FN dync_status dync__oi_two(dync__onnx_call *c)
     dync_tensor *a = dync__oi_in(c, 0), *b = dync__oi_second(c, a, dync__oi_in(c, 1));
     bool ends = (c->row->detail & ~DYNC__OI_WRAPS) == DYNC__OI_ENDS;
     dync_tensor *one = ends ? dync__oi_idiom(c) : NULL;
+    if (strcmp(c->row->name, "Add") == 0) one = dync__oi_idiom_linear(c);
     return dync__oi_out(c, 0, one ? one : dync__oi_both_of(c->row->two, a, b));
 }
 
@@ -228,9 +229,35 @@ DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *c, dync_tensor *x,
     return dync_to_dtype(x, (dync_dtype)dtype);
 }
 
+/* Trilu of bools between two casts, as the writer has it: ONNX Runtime may have no kernel of them.
+ * NULL: it is none. */
+static dync_tensor *dync__oi_cast_bools(const dync__onnx_call *c)
+{
+    const dync__onnx_step *s = dync__onnx_maker(c, 0), *in = NULL;
+    if (s && s->row && strcmp(s->row->name, "Trilu") == 0 && !s->in[0].up && s->in[0].at >= 0) {
+        int at = c->frame->body->maker[s->in[0].at];
+        in = at < 0 ? NULL : &c->frame->body->step[at];
+    }
+    if (!in || !in->row || strcmp(in->row->name, "Cast") != 0 || in->in[0].up || in->in[0].at < 0)
+        return NULL;
+    dync_tensor *x = c->frame->value[in->in[0].at].t;
+    const dync__tensor *k = s->node->input.n > 1 && !s->in[1].up && s->in[1].at >= 0
+                                ? dync__peek(c->frame->value[s->in[1].at].t)
+                                : NULL;
+    if (dync__oi_type(x) != DYNC_BOOL || !k || k->flags & DYNC__T_FAKE) return NULL;
+    dync__onnx_call of = *c;
+    of.step = s;
+    of.node = s->node;
+    of.row = s->row;
+    int by = (int)dync__load_i64(dync__tensor_data(k), k->dtype);
+    return dync__oi_int(&of, "upper") ? dync_triu(x, by) : dync_tril(x, by);
+}
+
 DYNC__FN dync_status dync__oi_cast(dync__onnx_call *c)
 {
     int64_t to = dync__oi_int(c, "to");
+    dync_tensor *bools = to == DYNC__ONNX_BOOL ? dync__oi_cast_bools(c) : NULL;
+    if (bools) return dync__oi_out(c, 0, bools);
     return dync__oi_out_typed(c, 0, dync__oi_cast_to(c, dync__oi_in(c, 0), to), (int)to);
 }
 DYNC__FN dync_status dync__oi_cast_like(dync__onnx_call *c)
@@ -286,7 +313,8 @@ DYNC__FN dync_status dync__oi_prelu(dync__onnx_call *c)
     for (int i = 0; i < rank; i++) d.d[i] = i == 1 ? -1 : 1;
     /* until opset 6 one slope a channel; later it is broadcast as elsewhere */
     if (c->version < 7 && rank > 1 && dync__oi_rank(slope) == 1) slope = dync_reshape(slope, d);
-    return dync__oi_out(c, 0, slope ? dync_where(dync_lt(x, 0), dync_mul(x, slope), x) : NULL);
+    dync_tensor *below = dync__oi_is_float(x) ? dync_lt(x, 0.0) : dync_lt(x, 0);
+    return dync__oi_out(c, 0, slope ? dync_where(below, dync_mul(x, slope), x) : NULL);
 }
 
 /* x - bias above lambd, x + bias below -lambd, 0 between. */

@@ -46,6 +46,7 @@ static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, d
         dync_tensor *one = x;
         for (int i = 0; i < w->n && one; i++) {
             int64_t from = step[i] * w->dilation[i];
+            if (from == 0 && w->stride[i] == 1 && span[i] == dync__oi_extent(one, 2 + i)) continue;
             one = (dync_slice)(one, 2 + i, from, dync__sz_add(from, span[i]), w->stride[i]);
         }
         if (!one) return NULL;

@@ -231,6 +231,18 @@ DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
 }
 
 /* Without perm the dims are reversed. */
+/* What NonZero is of, where that makes the call's input; NULL: another node does, or no graph is
+ * made. Its result turned is what dync has. */
+static dync_tensor *dync__oi_places_of(const dync__onnx_call *c)
+{
+    const dync__onnx_step *s = dync__oi_is_recorded(dync__oi_in(c, 0)) ? dync__onnx_maker(c, 0)
+                                                                       : NULL;
+    if (!s || !s->row || strcmp(s->row->name, "NonZero") != 0 || s->in[0].up || s->in[0].at < 0)
+        return NULL;
+    dync_tensor *x = c->frame->value[s->in[0].at].t;
+    return dync__oi_rank(x) > 0 ? x : NULL;
+}
+
 DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
@@ -239,7 +251,8 @@ DYNC__FN dync_status dync__oi_transpose(dync__onnx_call *c)
     int n = dync__oi_ints(c, "perm", &perm);
     if (n && n != d.n) return dync__oi_fail(c, DYNC_ERR_FORMAT, "perm of %d for %d dims", n, d.n);
     for (int i = 0; i < d.n; i++) d.d[i] = n ? perm[i] : d.n - 1 - i;
-    return dync__oi_out(c, 0, dync_permute(x, d));
+    dync_tensor *of = d.n == 2 && d.d[0] == 1 ? dync__oi_places_of(c) : NULL;
+    return dync__oi_out(c, 0, of ? dync_nonzero(of) : dync_permute(x, d));
 }
 
 DYNC__FN dync_status dync__oi_concat(dync__onnx_call *c)

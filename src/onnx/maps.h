@@ -46,6 +46,11 @@ enum {
 DYNC__FN bool dync__oi_is_float(const dync_tensor *);
 /* map_idiom.c: does the node end several that are one operator of dync? Its result, or NULL */
 DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *);
+/* a value of a graph that is being made of the model */
+DYNC__FN bool dync__oi_is_recorded(const dync_tensor *);
+/* of MatMul, and of Add behind it: a known matrix turned, as the writer has a linear layer of three
+ * dims and more. Where a graph is made; else, or where it is something else, NULL */
+DYNC__FN dync_tensor *dync__oi_idiom_linear(const dync__onnx_call *);
 DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *, dync_tensor *, int64_t type);
 /* dims given as axes: an attribute, or input i; n 0 with *all: none are told */
 DYNC__FN bool dync__oi_axes(const dync__onnx_call *, int input, int rank, dync_dims *out);

@@ -50,17 +50,29 @@ static void dync__neat_use(void *user, dync__arg *arg)
     if (arg->as.node->mark) arg->as.node = arg->as.node->mark;
 }
 
-/* As the recorder names them: calls by their operators, constants by their names in the file. */
+/* A constant that the file does not name, or that a file has which was written of such a graph. */
+static bool dync__neat_is_nameless(const dync__node *n)
+{
+    static const char own[] = "_tensor_constant";
+    return n->kind == DYNC__N_GET_ATTR && strncmp(n->target, own, sizeof own - 1) == 0;
+}
+
+/* As the recorder names them: calls by their operators, constants by their names in the file, those
+ * without one by numbers in order. No two constants have one name. */
 static dync_status dync__neat_names(dync__graph *g)
 {
+    int nameless = 0;
     dync__map_free(&g->names);
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i];
         bool call = n->kind == DYNC__N_CALL_FUNCTION || n->kind == DYNC__N_CALL_METHOD;
-        const char *hint = call || n->kind == DYNC__N_GET_ATTR ? n->target : n->name;
-        const char *name = dync__graph_unique(g, hint);
+        bool constant = n->kind == DYNC__N_GET_ATTR;
+        const char *hint = call || constant ? n->target : n->name;
+        if (dync__neat_is_nameless(n))
+            hint = dync__arena_printf(&g->arena, "_tensor_constant%d", nameless++);
+        const char *name = hint ? dync__graph_unique(g, hint) : NULL;
         if (!name) return DYNC_ERR_MEMORY;
-        if (n->target == n->name) n->target = name;
+        if (n->target == n->name || (constant && strcmp(name, n->target) != 0)) n->target = name;
         n->name = name;
     }
     return DYNC_OK;

@@ -16,14 +16,16 @@ static dync__ox_name dync__ox_row_major(dync__ox *w, dync__ox_name x)
     return dync__ox_op2(w, "Reshape", x, dync__ox_ints(w, 1, &(int64_t){-1}));
 }
 
-/* NonZero has no kernel for each dtype: what is not 0 is true. Its places are a column each. */
+/* ONNX Runtime has NonZero of these; of others, what is not 0 is true. Its places are a column
+ * each. */
 DYNC__FN dync__ox_name dync__ox_nonzero(dync__ox *w)
 {
     static const int64_t turned[2] = {1, 0};
     const dync__info *in = dync__ox_of(w, 0);
     bool scalar = in->lay.ndim == 0; /* has no places: [count, 0] */
     dync__ox_name x = dync__ox_in(w, 0);
-    if (in->dtype != DYNC_BOOL)
+    if (in->dtype != DYNC_BOOL && in->dtype != DYNC_F32 && in->dtype != DYNC_I32 &&
+        in->dtype != DYNC_I64)
         x = dync__ox_cast(w, dync__ox_wide_in(w, 0), dync__ox_wide(in->dtype), DYNC_BOOL);
     if (scalar) x = dync__ox_row_major(w, x);
     x = dync__ox_transposed(w, dync__ox_op1(w, "NonZero", x), 2, turned);

@@ -116,6 +116,13 @@ DYNC__FN dync__ox_name dync__ox_arange(dync__ox *w)
 {
     const dync__info *out = &w->node->info[0];
     int type = dync__dtype_info(out->dtype)->kind == 'f' ? DYNC_F64 : DYNC_I64;
+    bool whole = type == DYNC_I64;
+    for (int i = 0; i < 3; i++) whole = whole && dync__ox_arg(w, i)->kind == DYNC__A_INT;
+    if (whole && !dync__ox_is_number(w, 0, 0)) {
+        dync__ox_name in[3];
+        for (int i = 0; i < 3; i++) in[i] = dync__ox_number(w, dync__ox_arg(w, i), type);
+        return dync__ox_as_out(w, dync__ox_emit(w, "Range", 3, in), type, 0);
+    }
     dync__ox_name x = dync__ox_cast(w, dync__ox_range(w, out->lay.shape[0]), DYNC_I64, type);
     if (!dync__ox_is_number(w, 2, 1))
         x = dync__ox_op2(w, "Mul", x, dync__ox_number(w, dync__ox_arg(w, 2), type));

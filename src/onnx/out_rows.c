@@ -60,6 +60,11 @@ static bool dync__ox_is_grid(const dync__opcall *c)
            !(strcmp(mode, "bicubic") == 0 && strcmp(pad, "border") == 0) &&
            !(strcmp(mode, "nearest") == 0 && strcmp(pad, "reflection") == 0);
 }
+/* ONNX's checker wants ellipses of one rank. */
+static bool dync__ox_is_sum(const dync__opcall *c)
+{
+    return c->args[0].kind == DYNC__A_STR && !strchr(c->args[0].as.s, '.');
+}
 /* One number of samples for both dims. */
 static bool dync__ox_is_roi(const dync__opcall *c)
 {

@@ -227,6 +227,7 @@
     X(flatten,               dync__ox_reshape_row,  0,                 0)         \
     X(repeat,                dync__ox_repeat,       0,                 0)         \
     X(cat,                   dync__ox_cat,          0,                 0)         \
+    X(einsum,                dync__ox_einsum,       0,                 dync__ox_is_sum) \
     X(diagonal_backward,     dync__ox_view_scatter, 0,                 0)         \
     X(select_backward,       dync__ox_view_scatter, 0,                 0)         \
     X(slice_backward,        dync__ox_view_scatter, 0,                 0)         \

@@ -136,6 +136,20 @@ DYNC__FN dync__ox_name dync__ox_cat(dync__ox *w)
     return x;
 }
 
+DYNC__FN dync__ox_name dync__ox_einsum(dync__ox *w)
+{
+    const dync__arg *list = dync__ox_arg(w, 1);
+    int type = dync__ox_wide(w->node->info[0].dtype);
+    dync__ox_name *in = dync__arena_alloc(w->arena, (size_t)(list->n + 1) * sizeof *in);
+    for (int i = 0; in && i < list->n; i++)
+        in[i] = dync__ox_cast(w, dync__ox_value(w, &list->as.list[i]),
+                              dync__ox_info(w, &list->as.list[i])->dtype, type);
+    if (!in) return w->status = DYNC_ERR_MEMORY, "";
+    dync__ox_name x = dync__ox_emit(w, "Einsum", list->n, in);
+    dync__ox_set_s(w, "equation", dync__ox_arg(w, 0)->as.s);
+    return dync__ox_as_out(w, x, type, 0);
+}
+
 DYNC__FN dync__ox_name dync__ox_repeat(dync__ox *w)
 {
     const dync__arg *times = dync__ox_arg(w, 1);

@@ -34,12 +34,12 @@ static bool dync__onnx_fold_fits(dync__onnx_recorder *r, const dync__opcall *c,
 }
 
 enum { DYNC__ONNX_SPREAD = 4096 }; /* elements */
-/* The constant of a known tensor. A small one that repeats elements is written out, as it is in the
- * model that is written of the graph. NULL: no memory */
+/* The constant of a known tensor. A small one that repeats elements, or lies inside of another, is
+ * written out, as it is in the model that is written of the graph. NULL: no memory */
 static dync__node *dync__onnx_record_constant(dync__onnx_recorder *r, dync__tensor *t)
 {
-    if (t->numel > DYNC__ONNX_SPREAD || dync__layout_is_contiguous(&t->lay))
-        return dync__graph_constant(r->graph, t);
+    bool whole = dync__layout_is_contiguous(&t->lay) && t->lay.offset == 0;
+    if (t->numel > DYNC__ONNX_SPREAD || whole) return dync__graph_constant(r->graph, t);
     dync__tensor *dense = dync__contiguous_copy(t);
     dync__node *n = dense ? dync__graph_constant(r->graph, dense) : NULL;
     dync__unref(dense);
@@ -194,6 +194,13 @@ static dync_status dync__onnx_trace_call(dync__onnx_recorder *r, dync__opcall *c
     return status;
 }
 
+/* What ONNX has no node for and is nothing but other operators in turn: a graph has those, as it
+ * would have them written and read again. */
+static bool dync__onnx_in_parts(int op)
+{
+    return op == DYNC__OP_stack || op == DYNC__OP_movedim || op == DYNC__OP_argsort;
+}
+
 /* The handler. What is known runs (or was computed before, or is arithmetic of sizes); the rest is
  * recorded. Random numbers and effects are never known, and neither is a clone, which is asked for
  * to have memory of its own. */
@@ -218,6 +225,7 @@ static dync_status dync__onnx_record_answer(dync__handler *self, dync__opcall *c
         return status;
     }
     if (!r->graph) return dync__onnx_trace_call(r, c);
+    if (dync__onnx_in_parts(c->op)) return c->row->decompose(c);
     status = dync__onnx_record_call(r, c);
     if (status == DYNC_OK) dync__onnx_whole_note(r, c);
     for (int i = 0; i < c->nout && status != DYNC_OK; i++) {
