@@ -224,8 +224,8 @@ static double sample_cold(void)
 
 static const call_case cases[] = {
     {"guarded call, 1 tensor", sample_1, 100},
-    {"guarded call, 4 tensors", sample_4, 140},
-    {"guarded call, 16 tensors", sample_16, 250},
+    {"guarded call, 4 tensors", sample_4, 120},
+    {"guarded call, 16 tensors", sample_16, 220},
     {"call into, 1 tensor", sample_into, 100},
     {"a branch, outcome known, with its kernels", sample_branch, 0},
     {"a branch, outcome known, over its kernels", sample_branch_over, 250},
