@@ -240,107 +240,6 @@ DYNC__FN void dync__jit_free(dync__jit *jit)
     dync__free(jit, jit->bytes);
 }
 
-/* ---- of all sizes ---------------------------------------------------------------------------- */
-DYNC__FN bool dync__jit_is_shared(const dync__jit *jit) { return jit->form->key != NULL; }
-
-static void dync__jit_map_gather(dync__jit_by_row *g, const dync__sz_map *m)
-{
-    dync__sz_map_to(m, &g->rows);
-    dync__sz_map_to(m, &g->row_stride);
-    for (int d = 0; d < 2 * DYNC__GEN_DIMS; d++) {
-        dync__sz_map_to(m, &g->index[d]);
-        dync__sz_map_to(m, &g->table[d]);
-    }
-}
-
-DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
-{
-    dync__sz_map_to(m, &jit->rows);
-    dync__sz_map_to(m, &jit->lanes);
-    dync__sz_map_to(m, &jit->keep_bytes);
-    for (int s = 0; s < jit->n_streams; s++) {
-        dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->at);
-        dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->lane);
-        for (int d = 0; d < dync__jit_steps(jit->n_row_dims, jit->n_over); d++)
-            dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->step[d]);
-    }
-    for (int d = 0; d < jit->n_over; d++) dync__sz_map_to(m, &jit->over[d]);
-    for (int w = 0; w < jit->n_words; w++) dync__sz_map_to(m, &jit->words[w]);
-    for (int i = 0; i < jit->n_gathers; i++) dync__jit_map_gather(&jit->gather[i], m);
-}
-
-DYNC__FN dync__jit *dync__jit_lay(const dync__jit *from, int n_numbers, dync__sz_image *im)
-{
-    const dync__sz_map map = {NULL, im};
-    size_t bytes = from->bytes + (size_t)n_numbers * sizeof(int64_t),
-           gathers = (size_t)from->n_gathers * sizeof *from->gather;
-    dync__jit *jit = dync__sz_image_put(im, NULL, bytes);
-    if (!jit) return NULL;
-    memcpy(jit, from, from->bytes);
-    jit->bytes = bytes;
-    jit->stream = (char *)(jit + 1);
-    jit->words = (int64_t *)(void *)dync__jit_stream_at(jit, jit->n_streams);
-    jit->reduce = (dync__jit_reduce *)(void *)(jit->words + jit->n_words);
-    jit->listing = jit->other = NULL;
-    if (gathers && !(jit->gather = dync__sz_image_put(im, from->gather, gathers))) return NULL;
-    dync__jit_map(jit, &map);
-    dync__sz_image_link(im, &jit->stream);
-    dync__sz_image_link(im, &jit->words);
-    dync__sz_image_link(im, &jit->reduce);
-    if (gathers) dync__sz_image_link(im, &jit->gather);
-    return jit;
-}
-
-DYNC__FN bool dync__jit_settles(const dync__jit *jit)
-{
-    return (jit->blocks && !jit->block_rows) || jit->n_gathers;
-}
-
-/* What is left to decide now that sizes are numbers. */
-DYNC__OFTEN DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_numbers,
-                                           const int64_t *number)
-{
-    char *numbers = (char *)jit + jit->bytes - (size_t)n_numbers * sizeof *number;
-    /* of a kernel without sizes they are settled */
-    if (jit->blocks && !jit->block_rows) dync__jit_settle_blocks(jit);
-    for (int i = 0; i < jit->n_gathers; i++) dync__jit_settle_gather(jit, &jit->gather[i]);
-    jit->gather = NULL;
-    jit->n_gathers = 0;
-    if (n_numbers) memcpy(numbers, number, (size_t)n_numbers * sizeof *number);
-    for (int s = 0; s < jit->n_streams && n_numbers; s++) {
-        dync__jit_stream *st = dync__jit_stream_at(jit, s);
-        if (st->buf < n_bufs) continue;
-        st->at += (int64_t)(intptr_t)(numbers + (size_t)(st->buf - n_bufs) * sizeof *number);
-        st->buf = -2; /* its base is nothing */
-    }
-}
-
-/* Forms that are listed are made anew for each kernel: they have no key. */
-static bool dync__jit_same_form(const dync__jit_form *x, const dync__jit_form *y)
-{
-    return x == y || (x && y && !x->key && !y->key && x->hash == y->hash);
-}
-
-/* Where sizes make two accesses equal, y, made with numbers, has one stream for both. Behind x may
- * stand numbers that its code has no use for. */
-DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y)
-{
-    if (x->n_streams > y->n_streams) return true;
-    dync__jit a = *x, b = *y;
-    size_t rest = b.bytes - sizeof b;
-    if (a.bytes < b.bytes || !dync__jit_same_form(a.form, b.form) ||
-        !dync__jit_same_form(a.nontemporal, b.nontemporal) ||
-        !dync__jit_same_form(a.squares, b.squares))
-        return false;
-    a.bytes = b.bytes;
-    a.form = b.form, a.nontemporal = b.nontemporal, a.squares = b.squares;
-    a.stream = b.stream = NULL;
-    a.words = b.words = NULL;
-    a.reduce = b.reduce = NULL;
-    a.listing = b.listing = a.other = b.other = NULL;
-    return memcmp(&a, &b, sizeof a) == 0 && memcmp(x + 1, y + 1, rest) == 0;
-}
-
 DYNC__FN bool dync__jit_is_single(const dync__jit *jit)
 {
     return jit->rows == 1 || jit->lanes == 1;
@@ -389,18 +288,6 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
     return NULL;
 }
 DYNC__FN void dync__jit_free(dync__jit *jit) { (void)jit; }
-DYNC__FN bool dync__jit_is_shared(const dync__jit *jit) { return (void)jit, false; }
-DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m) { (void)jit, (void)m; }
-DYNC__FN dync__jit *dync__jit_lay(const dync__jit *jit, int n_numbers, dync__sz_image *im)
-{
-    return (void)jit, (void)n_numbers, (void)im, NULL;
-}
-DYNC__FN bool dync__jit_settles(const dync__jit *jit) { return jit != NULL; }
-DYNC__FN void dync__jit_settle(dync__jit *jit, int n_bufs, int n_numbers, const int64_t *number)
-{
-    (void)jit, (void)n_bufs, (void)n_numbers, (void)number;
-}
-DYNC__FN bool dync__jit_same(const dync__jit *x, const dync__jit *y) { return x == y; }
 DYNC__FN bool dync__jit_is_single(const dync__jit *jit) { return (void)jit, false; }
 DYNC__FN int64_t dync__jit_code_bytes(const dync__jit *jit, dync__map *counted)
 {
