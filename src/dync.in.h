@@ -112,6 +112,7 @@ DYNC__PLAIN
 #include "tensor/nan.c"
 #include "tensor/watch.c"
 #include "tensor/dlpack.c"
+#include "tensor/list.c"
 #include "tensor/scope.c"
 #include "tensor/value.c"
 #include "tensor/init.c"

@@ -1,4 +1,4 @@
-/* tensor/scope.c: who owns what the user's calls return; lists.
+/* tensor/scope.c: who owns what the user's calls return. After list.c.
  *
  * A thread has one stack of entries (tensors, lists, memory, deferred calls) and one of scope
  * marks. A mark says where its scope begins; entries below the first mark belong to the root scope,
@@ -155,6 +155,18 @@ DYNC__FN bool dync__scope_defer(void (*fn)(void *), void *arg)
     if (dync__scope_push(DYNC__ENTRY_DEFERRED, d, 0)) return true;
     dync__free(d, sizeof *d);
     return false;
+}
+
+/* n values, all NONE, of the innermost scope. NONE: no memory, or n < 0. */
+DYNC__FN dync_value dync__list_new(int n)
+{
+    dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
+    dync__list *l = dync__list_make(n);
+    if (!l) return none;
+    v.as.l = dync__list_handle(l);
+    if (v.as.l && dync__scope_push(DYNC__ENTRY_LIST, l, 0)) return v;
+    dync__list_unref(l);
+    return none;
 }
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
@@ -347,68 +359,4 @@ DYNC_API void(dync_release)(dync_tensor *handle)
         dync__fail(DYNC_ERR_VALUE, "a tensor was released more often than retained: made by %s",
                    t->op ? t->op : "the user");
     if (last && n > 0) released(t);
-}
-
-/* ---- lists ----------------------------------------------------------------------------------- */
-
-static size_t dync__list_bytes(int n)
-{
-    return sizeof(dync__list) + (size_t)n * sizeof(dync_value);
-}
-
-/* n values, all NONE, of the innermost scope. NONE: no memory, or n < 0. */
-DYNC__FN dync_value dync__list_new(int n)
-{
-    dync_value none = {DYNC_KIND_NONE, 0, {0}}, v = {DYNC_KIND_LIST, 0, {0}};
-    if (n < 0) return dync__fail(DYNC_ERR_VALUE, "a list of %d values", n), none;
-    if ((size_t)n > (SIZE_MAX - sizeof(dync__list)) / sizeof(dync_value))
-        return dync__fail_memory(SIZE_MAX), none;
-    /* zeroed values are NONE */
-    dync__list *l = dync__calloc(dync__list_bytes(n));
-    if (!l) return none;
-    l->n = n;
-    l->refs = 1;
-    l->items = (dync_value *)(void *)(l + 1);
-    dync__object_made(&l->object);
-    v.as.l = dync__list_handle(l);
-    if (v.as.l && dync__scope_push(DYNC__ENTRY_LIST, l, 0)) return v;
-    dync__list_unref(l);
-    return none;
-}
-
-static void dync__list_drop_item(dync_value v)
-{
-    if (v.kind == DYNC_KIND_TENSOR) dync__unref(dync__peek(v.as.t));
-    if (v.kind == DYNC_KIND_LIST) dync__list_unref(dync__list_peek(v.as.l));
-}
-
-/* The list takes references of its own on tensors and lists; a stale handle becomes NULL. */
-DYNC__FN void dync__list_set(dync_value list, int i, dync_value item)
-{
-    dync__list *l = dync__value_list(list), *inner = dync__value_list(item);
-    if (!l || i < 0 || i >= l->n) return;
-    if (item.kind == DYNC_KIND_TENSOR && item.as.t) {
-        dync__tensor *t = dync__open(item.as.t);
-        if (t)
-            dync__ref(t);
-        else
-            item.as.t = NULL;
-    }
-    if (inner)
-        dync__list_ref(inner);
-    else if (item.kind == DYNC_KIND_LIST)
-        item.as.l = NULL;
-    dync_value old = l->items[i];
-    l->items[i] = item;
-    dync__list_drop_item(old);
-}
-
-DYNC__FN void dync__list_ref(dync__list *l) { (void)DYNC__ATOMIC_INC(&l->refs); }
-
-DYNC__FN void dync__list_unref(dync__list *l)
-{
-    if (!l || (DYNC__ATOMIC_LOAD(&l->refs) != 1 && DYNC__ATOMIC_DEC(&l->refs) != 0)) return;
-    dync__object_end(&l->object);
-    for (int i = l->n - 1; i >= 0; i--) dync__list_drop_item(l->items[i]);
-    dync__free(l, dync__list_bytes(l->n));
 }

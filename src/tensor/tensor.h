@@ -298,6 +298,8 @@ DYNC__INLINE dync__list *dync__value_list(dync_value v)
 }
 /* items NONE, in the scope; kind NONE on no memory */
 DYNC__FN dync_value dync__list_new(int n);
+/* the same, the caller's own; NULL + error */
+DYNC__FN dync__list *dync__list_make(int n);
 /* takes a reference on a tensor or list, drops the old item's */
 DYNC__FN void dync__list_set(dync_value list, int i, dync_value item);
 DYNC__FN void dync__list_ref(dync__list *);
