@@ -542,6 +542,8 @@ DYNC__PLAIN
 #include "capture/install.c"
 #include "capture/call.c"
 #include "capture/lint_trace.c"
+#include "capture/tree.h"
+#include "capture/tree_into.c"
 #include "capture/tree.c"
 #include "capture/compiled.c"
 #include "capture/info.c"
