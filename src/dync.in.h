@@ -61,6 +61,7 @@ DYNC__LEVELS_BEGIN
 #include "base/num_print.c"
 #include "base/num_read.c"
 #include "base/os.c"
+#include "base/cpu.c"
 #include "base/err.c"
 #include "base/thread.c"
 #include "base/heap.c"

@@ -1,5 +1,6 @@
 /* base/system.h: what the operating system gives: locks, time, processors, pages for code, files,
- * processes, and the threads of the pool. Implementations: os.c file.c blob.c process.c pool*.c */
+ * processes, and the threads of the pool. Implementations: os.c cpu.c file.c blob.c process.c
+ * pool*.c */
 #ifndef DYNC__SYSTEM_H
 #define DYNC__SYSTEM_H
 #include "text.h"
