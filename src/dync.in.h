@@ -71,6 +71,7 @@ DYNC__LEVELS_BEGIN
 #include "base/arena.c"
 #include "base/map.c"
 #include "base/str.c"
+#include "base/format.c"
 #include "base/intern.c"
 #include "base/rng.c"
 #include "base/log.c"

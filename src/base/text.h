@@ -1,10 +1,10 @@
 /* base/text.h: text: strings as they are built, numbers to and from it, values by name, JSON.
- * Implementations: str.c intern.c num*.c option.c json.c */
+ * Implementations: str.c format.c intern.c num*.c option.c json.c */
 #ifndef DYNC__BASE_TEXT_H
 #define DYNC__BASE_TEXT_H
 #include "memory.h"
 
-/* ---- strings (str.c): a sticky builder. Own formatter, so no stdio and no locale. ------------ */
+/* ---- strings (str.c): a sticky builder. Own formatter (format.c): no stdio, no locale. ------- */
 /* zero = empty; at is NUL-terminated or NULL */
 typedef struct dync__str {
     char *at;
