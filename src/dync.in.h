@@ -140,6 +140,7 @@ DYNC__PLAIN
 #include "loop/fuse_inline.c"
 #include "loop/fuse_order.c"
 #include "loop/fuse_space.c"
+#include "loop/fuse_pairs.c"
 #include "loop/fuse.c"
 #include "loop/unroll.c"
 #include "loop/schedule.c"

@@ -1,7 +1,7 @@
 /* loop/fuse.h: what the files of fusion share: fuse_map.c (index maps), fuse_traits.c (what a
  * kernel is), fuse_items.c (the bodies of two as one list), fuse_merge.c and fuse_inline.c (two
  * kernels become one), fuse_order.c (what must stay in order), fuse_space.c (where they live),
- * fuse.c (which pairs).
+ * fuse_pairs.c (which pairs), fuse.c (in what order).
  *
  * Words: the host is the kernel whose loops stay (split where needed), the guest the one whose body
  * moves into them; a map gives each guest loop as an affine form of the host's loops. `first` is
@@ -236,4 +236,18 @@ DYNC__FN bool dync__space_tidy(dync__fuse_graph *);
 /* The window's kernels, in an arena that stays; false: no memory. Then, or on failure: free. */
 DYNC__FN bool dync__space_end(dync__fuse_graph *, dync__arena *);
 DYNC__FN void dync__space_free(dync__fuse_graph *);
+/* ---- fuse_pairs.c ---------------------------------------------------------------------------- */
+DYNC__FN bool dync__fuse_is_kernel(const dync__fuse_graph *, int i);
+/* Questions about sizes that data decide, which nobody can answer (sym.h): who asked some takes
+ * them back, and does nothing. */
+DYNC__FN uint32_t dync__fuse_unknown(uint32_t before);
+/* How long the kernel of nodes i and j may be if it has no reductions: as any other where what
+ * stands between them would not stay in a cache, or rows are reduced that could join. */
+DYNC__FN int dync__fuse_straight(const dync__fuse_graph *, int i, int j);
+/* What runs once stays apart from what runs every time, where it is dear. */
+DYNC__FN bool dync__fuse_apart(const dync__fuse_graph *, const dync__kernel *a,
+                               const dync__kernel *b);
+/* siblings: pairs that share a load; else pairs where one feeds the other. Nearest pairs first.
+ * True: something was merged; the caller looks at job.no_memory. */
+DYNC__FN bool dync__fuse_merge_all(dync__fuse_graph *, bool siblings);
 #endif
