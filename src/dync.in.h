@@ -231,6 +231,7 @@ DYNC__PLAIN
 #include "codegen/interp.c"
 #include "codegen/jit_take.c"
 #include "codegen/jit_blocks.c"
+#include "codegen/jit_piece.c"
 #include "codegen/jit_run.c"
 #include "codegen/gemm_run.c"
 #include "codegen/fourier_run.c"

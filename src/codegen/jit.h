@@ -113,6 +113,19 @@ DYNC__FN int64_t dync__jit_n_blocks(const dync__jit *, int64_t rows);
 DYNC__FN dync_status dync__jit_blocks(const dync__jit *, void *const *buffers,
                                       const uint64_t rng[2], int64_t first, int64_t n_rows,
                                       int64_t begin, int64_t end);
+/* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
+ * [from, from + n). */
+typedef struct dync__jit_segment {
+    int64_t number;
+    char *in, *out, *keep;
+    int64_t from, n;
+} dync__jit_segment;
+/* jit_piece.c: rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. Works
+ * on a copy of the argument block, so threads may share jit. DYNC_ERR_INDEX: an index outside the
+ * table; DYNC_ERR_MEMORY: none for row buffers. */
+DYNC__FN dync_status dync__jit_piece(const dync__jit *, void *const *buffers, const uint64_t rng[2],
+                                     int64_t row, int64_t row_end, int64_t lane, int64_t lane_end,
+                                     const dync__jit_segment *);
 #endif
 /* The kernel of b (planned by the interpreter) as machine code; NULL where it stays interpreted:
  * the log says why. Never an error. */

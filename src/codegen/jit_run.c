@@ -1,105 +1,12 @@
 /* codegen/jit_run.c: runs a kernel: its machine code, else the tile interpreter (interp_run.c).
- * Before: jit.c, interp.c.
+ * Before: jit.c, interp.c, jit_piece.c.
  *
- * A run copies the words of the argument block, adds the buffers' addresses and calls. Large work
- * is cut by index into rows, or lanes where these are independent. Allocates only for row buffers,
- * from the thread's cache. */
+ * Large work is cut by index into rows, or lanes where these are independent: jit_piece.c runs
+ * each. */
 #include "../dync.in.h"
 #include "jit.h"
 DYNC__WARM
 #if DYNC__JIT
-
-/* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
- * [from, from + n). */
-typedef struct dync__jit_segment {
-    int64_t number;
-    char *in, *out, *keep;
-    int64_t from, n;
-} dync__jit_segment;
-
-/* Where the streams of a whole kernel begin. */
-DYNC__OFTEN static void dync__jit_begin(const dync__jit *jit, void *const *buffers, char *keep,
-                                        int64_t *record)
-{
-    const char *at = jit->stream;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record, at += jit->stream_bytes) {
-        const dync__jit_stream *st = (const dync__jit_stream *)(const void *)at;
-        const char *base = st->buf >= 0 ? buffers[st->buf] : st->buf == -1 ? keep : NULL;
-        record[DYNC__GW_AT] = (int64_t)((uint64_t)(uintptr_t)base + (uint64_t)st->at);
-    }
-}
-
-/* The same for what begins at `row` and `lane`, with what is left of the loops around. */
-DYNC__OFTEN static void dync__jit_begin_at(const dync__jit *jit, int64_t *words, int64_t *record,
-                                           int64_t row, int64_t lane,
-                                           const dync__jit_segment *segment)
-{
-    int64_t index[DYNC__GEN_DIMS] = {0};
-    const char *place = jit->stream;
-    for (int d = jit->n_row_dims - 1; d >= 0 && row > 0; d--) {
-        int64_t extent = words[DYNC__GW_FIXED + 2 * d + 1];
-        index[d] = row % extent;
-        row /= extent;
-        words[DYNC__GW_FIXED + 2 * d] = extent - index[d];
-    }
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record, place += jit->stream_bytes) {
-        const dync__jit_stream *st = (const dync__jit_stream *)(const void *)place;
-        int64_t at = lane * record[DYNC__GW_LANE];
-        for (int d = 0; d < jit->n_row_dims; d++) at += index[d] * st->step[d];
-        if (segment && segment->n) at += segment->from * record[DYNC__GW_STEP + jit->n_row_dims];
-        record[DYNC__GW_AT] = (int64_t)((uint64_t)record[DYNC__GW_AT] + (uint64_t)at);
-    }
-}
-
-/* Do the non-temporal streams begin, and go on, by whole cache lines? */
-DYNC__OFTEN static bool dync__jit_whole_lines(const dync__jit *jit, const int64_t *record)
-{
-    int64_t bits = 0;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record)
-        for (int w = 0; w < jit->record && dync__jit_stream_at(jit, s)->nontemporal; w++)
-            bits |= w == DYNC__GW_LANE ? 0 : record[w];
-    return !(bits & 63);
-}
-
-/* Rows [row, row_end) of lanes [lane, lane_end); segment: NULL for all of them. Works
- * on a copy of the argument block, so threads may share jit. DYNC_ERR_INDEX: an index outside the
- * table; DYNC_ERR_MEMORY: none for row buffers. */
-DYNC__OFTEN static dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers,
-                                               const uint64_t rng[2], int64_t row, int64_t row_end,
-                                               int64_t lane, int64_t lane_end,
-                                               const dync__jit_segment *segment)
-{
-    int64_t words[DYNC__JIT_WORDS];
-    dync__kernel_code entry;
-    char *keep = NULL;
-    memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
-    if (segment)
-        keep = segment->keep;
-    else if (jit->keep_bytes && !(keep = dync__alloc_data((size_t)jit->keep_bytes)))
-        return DYNC_ERR_MEMORY;
-    words[DYNC__GW_ROWS] = row_end - row;
-    words[DYNC__GW_LANES] = lane_end - lane;
-    words[DYNC__GW_SEED] = (int64_t)rng[0];
-    words[DYNC__GW_OFFSET] = (int64_t)rng[1];
-    if (segment) {
-        words[DYNC__GW_SEGMENT] = segment->number;
-        words[DYNC__GW_IN] = (int64_t)(intptr_t)segment->in;
-        words[DYNC__GW_OUT] = segment->n ? segment->from : (int64_t)(intptr_t)segment->out;
-        if (segment->n) words[DYNC__GW_FIXED + 2 * jit->n_row_dims] = segment->n;
-    }
-    int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
-    dync__jit_begin(jit, buffers, keep, record);
-    if (segment || row || lane) dync__jit_begin_at(jit, words, record, row, lane, segment);
-    if (jit->take.size && !jit->take.each)
-        return dync__jit_take_rows(jit, words) || !jit->take.checks ? DYNC_OK : DYNC_ERR_INDEX;
-    bool nontemporal = jit->nontemporal && dync__jit_whole_lines(jit, record);
-    memcpy(&entry, nontemporal ? &jit->nontemporal->block.exec : &jit->form->block.exec,
-           sizeof entry);
-    DYNC__CODE_FRAME(jit->form->frame);
-    entry(words);
-    if (keep && !segment) dync__free_data(keep, (size_t)jit->keep_bytes);
-    return DYNC_OK;
-}
 
 /* State of a tall kernel: for each group of lanes three levels of each reduction. Those of sums
  * begin as zeros; of the greatest and least the first level is what they begin with. */
