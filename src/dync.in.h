@@ -839,6 +839,7 @@ DYNC__PLAIN
 #include "quantize/pointwise.c"
 #include "quantize/recurrent.c"
 #include "quantize/walk.c"
+#include "quantize/calibrate.c"
 #include "quantize/program.c"
 DYNC__LEVELS_END
 #undef DYNC_HERE

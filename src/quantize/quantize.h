@@ -183,4 +183,20 @@ DYNC__FN bool dync__quant_recurrent(dync__quantizer *, const dync__node *);
 /* walk.c */
 DYNC__FN dync_status dync__quant_walk(dync__quantizer *, dync__tensor *const *in, bool build,
                                       dync__arg *out);
+
+/* p: the float program, borrowed. signal and noise: sums of squares for the report; rows: last dims
+ * compared, agree: those whose largest element stood in the same place. */
+typedef struct dync__quant_job {
+    dync__quantizer z;
+    dync__program *p;
+    dync_program *handle;
+    double signal, noise;
+    int64_t rows, agree;
+} dync__quant_job;
+/* calibrate.c: the arguments of call i; item: room for one. A batch is a list of arguments, or the
+ * only argument itself. */
+DYNC__FN dync_status dync__quant_batch(dync_value batches, int i, dync_value *item,
+                                       dync__callargs *call);
+/* One round, or two where values are counted. */
+DYNC__FN dync_status dync__quant_calibrate(dync__quant_job *, dync_value batches);
 #endif
