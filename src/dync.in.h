@@ -92,6 +92,7 @@ DYNC__PLAIN
 #include "tensor/tensor.h"
 #include "tensor/dlpack.h"
 #include "tensor/sym.h"
+#include "tensor/sym_poly.h"
 #include "tensor/sym_list.h"
 #include "tensor/sym_none.h"
 #include "tensor/device.c"

@@ -12,7 +12,7 @@
  * another one. Sizes as floats have tokens too, among the bit patterns of doubles from 2^30 to
  * 2^31. A table belongs to one trace and one thread at a time. */
 #include "../dync.in.h"
-#include "sym.h"
+#include "sym_poly.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)

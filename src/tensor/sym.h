@@ -346,27 +346,12 @@ DYNC__SYM_FN void dync__layout_number(dync__layout *);
 enum {
     DYNC__SZ_SYMBOL = -1,
     DYNC__SZ_SUM = -2,
-    DYNC__SZ_TERMS = 24,
     DYNC__SZ_VISITS = 256 /* of a walk that does not remember */
 };
-typedef struct dync__sz_poly {
-    int n;
-    dync__sz_term term[DYNC__SZ_TERMS];
-} dync__sz_poly;
 DYNC__SYM_FN int64_t dync__floor_div(int64_t a, int64_t b);
 DYNC__SYM_FN int64_t dync__sz_hint_in(const dync__symtab *t, int64_t size);
 DYNC__SYM_FN int64_t dync__sf_hint(const dync__symtab *t, int64_t bits);
 #if !defined(DYNC_NO_SYMBOLIC)
-/* sym_poly.c. false where the result has too many terms, too high a degree or a coefficient that
- * overflows, or where a division leaves a remainder. */
-DYNC__FN bool dync__sz_poly_add(dync__sz_poly *p, const dync__sz_term *term);
-DYNC__FN bool dync__sz_term_times(const dync__sz_term *a, const dync__sz_term *b,
-                                  dync__sz_term *out);
-DYNC__FN bool dync__sz_term_over(const dync__sz_term *a, const dync__sz_term *b,
-                                 dync__sz_term *out);
-DYNC__FN bool dync__sz_exact(const dync__sz_poly *a, const dync__sz_poly *b, dync__sz_poly *out);
-DYNC__FN bool dync__sz_over(const dync__sz_poly *x, const dync__sz_term *by, dync__sz_poly *out);
-DYNC__FN int64_t dync__sz_gcd(int64_t a, int64_t b);
 /* sym.c */
 DYNC__FN int64_t dync__sz_build(dync__symtab *t, dync__sz_op op, int64_t a, int64_t b);
 enum {
@@ -376,7 +361,6 @@ enum {
 };
 /* The entry for the question; its what is `what` where it has the answer. */
 DYNC__FN dync__sz_memo *dync__sz_memo_at(dync__symtab *, int what, int64_t a, int64_t b);
-DYNC__FN bool dync__sz_poly_of(const dync__symtab *t, int64_t size, dync__sz_poly *p);
 DYNC__FN dync__symtab *dync__sz_table(int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_plain(dync__sz_op op, int64_t a, int64_t b);
 DYNC__FN int64_t dync__sz_put(dync__symtab *t, dync__sz_expr e, const dync__sz_term *term);

@@ -1,7 +1,7 @@
 /* tensor/sym_decide.c: relations between sizes: proven where ranges do, else taken from the hints,
  * which becomes a guard. After sym_range.c. */
 #include "../dync.in.h"
-#include "sym.h"
+#include "sym_poly.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)

@@ -6,6 +6,7 @@
  * only this list knows. A run gives the values of all places by those of the symbols. */
 #include "../dync.in.h"
 #include "sym_list.h"
+#include "sym_poly.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)

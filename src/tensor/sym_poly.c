@@ -1,7 +1,7 @@
 /* tensor/sym_poly.c: polynomials of sizes: sums of products of atoms with integer coefficients,
  * their terms in one order. Nothing here knows a table. After sym.h, before sym.c. */
 #include "../dync.in.h"
-#include "sym.h"
+#include "sym_poly.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)

@@ -9,7 +9,7 @@
  * Sums are printed in the order of their symbols' numbers, not in the order of their tokens, which
  * are hashes: so messages and generated sources are the same in every run. */
 #include "../dync.in.h"
-#include "sym.h"
+#include "sym_poly.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)

@@ -2,7 +2,7 @@
  * symbols it uses, what a symbol must be for a size to be that number, and whether a guard holds.
  * After sym_text.c. */
 #include "../dync.in.h"
-#include "sym.h"
+#include "sym_poly.h"
 DYNC__COLD
 
 #if !defined(DYNC_NO_SYMBOLIC)
