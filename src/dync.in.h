@@ -169,6 +169,7 @@ DYNC__PLAIN
 #include "codegen/x86_verbs.h"
 #include "codegen/gen_transpose.h"
 #include "codegen/gen.h"
+#include "codegen/gen_reduce.h"
 #include "codegen/conv_code.h"
 #include "codegen/gen_conv.h"
 #include "codegen/jit.h"

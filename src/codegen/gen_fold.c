@@ -1,7 +1,7 @@
 /* codegen/gen_fold.c: how accumulators take vectors: rows one at a time, rows side by side, running
  * sums. After gen_reduce.c, which says where accumulators are; before gen_loops.c. */
 #include "../dync.in.h"
-#include "gen.h"
+#include "gen_reduce.h"
 DYNC__LEAN
 #if DYNC__JIT
 

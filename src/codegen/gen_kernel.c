@@ -1,7 +1,7 @@
 /* codegen/gen_kernel.c: a whole kernel over verbs: its frame, its segments, its row loops around
  * the phases of gen_loops.c. After: the target finishes the bytes. */
 #include "../dync.in.h"
-#include "gen.h"
+#include "gen_reduce.h"
 #include "gen_transpose.h"
 DYNC__LEAN
 #if DYNC__JIT

@@ -14,7 +14,7 @@
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its
  * accumulators and most used constants. */
 #include "../dync.in.h"
-#include "gen.h"
+#include "gen_reduce.h"
 #include "gen_transpose.h"
 DYNC__LEAN
 #if DYNC__JIT

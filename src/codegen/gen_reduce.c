@@ -9,7 +9,7 @@
  * What does not depend on order has one accumulator for each vector in flight. BOOL is accumulated
  * in lanes of 32 bits. */
 #include "../dync.in.h"
-#include "gen.h"
+#include "gen_reduce.h"
 DYNC__LEAN
 #if DYNC__JIT
 
