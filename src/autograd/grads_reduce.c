@@ -143,7 +143,7 @@ static dync_tensor *dync__g_var_of(dync__grad *g, dync_tensor *gy)
     dync_tensor *mean = dync_mean(x, dims, true);
     double n = dync__sf(DYNC__SF_SUB, dync__g_count(dims, shape), dync__ga_float(g, 2));
     if (n <= 0 && !dync__is_sf(dync__sf_bits(n)))
-        return dync_mul(gy, dync_where(dync_eq(x, mean), NAN, HUGE_VAL));
+        return dync_mul(gy, dync_where(dync_eq(x, mean), (double)NAN, HUGE_VAL));
     return dync_mul(dync_mul(gy, dync__sf(DYNC__SF_DIV, 2, n)), dync_sub(x, mean));
 }
 
