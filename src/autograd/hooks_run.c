@@ -43,12 +43,26 @@ static dync_status dync__hook_fits(const dync__tensor *grad, const dync__tensor 
                       dync__dtype_info(grad->dtype)->name, dync__dtype_info(given->dtype)->name);
 }
 
-/* The hooks of this moment: one that adds or removes others does so for the next time. */
-static dync_status dync__hooks_now(const dync__hook_list *list, dync__hook_list *copy)
+/* The hooks of this moment: one that adds or removes others does so for the next time. On the
+ * stack, as one may be left by longjmp; more of them are lost then. */
+typedef struct dync__hooks_taken {
+    dync__hook_entry few[8], *at;
+    int n;
+} dync__hooks_taken;
+
+static dync_status dync__hooks_now(const dync__hook_list *list, dync__hooks_taken *now)
 {
-    for (int i = 0; i < list->n; i++)
-        if (!dync__vec_push(copy, list->at[i])) return dync__vec_free(copy), DYNC_ERR_MEMORY;
+    size_t bytes = (size_t)list->n * sizeof *now->at;
+    now->n = list->n;
+    now->at = list->n <= DYNC__COUNT_OF(now->few) ? now->few : dync__alloc(bytes);
+    if (!now->at) return DYNC_ERR_MEMORY;
+    if (list->n) memcpy(now->at, list->at, bytes);
     return DYNC_OK;
+}
+
+static void dync__hooks_end(dync__hooks_taken *now)
+{
+    if (now->at && now->at != now->few) dync__free(now->at, (size_t)now->n * sizeof *now->at);
 }
 
 /* Replaces *grad (owned, may be NULL) by what fn returns. */
@@ -98,11 +112,11 @@ static dync_status dync__hook_before(dync__gnode *node, int i, const dync__hook_
  * before gave. grad_out[i] may be NULL: tensor hooks are not called then, pre hooks are. */
 static dync_status dync__hooks_run_before(dync__gnode *node, dync__tensor **grad_out)
 {
-    dync__hook_list now = {0};
+    dync__hooks_taken now;
     dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
     for (int i = 0; status == DYNC_OK && i < now.n; i++)
         status = dync__hook_before(node, i, &now.at[i], &grad_out[now.at[i].nr]);
-    dync__vec_free(&now);
+    dync__hooks_end(&now);
     return status;
 }
 
@@ -113,19 +127,19 @@ static dync_status dync__hooks_run_after(dync__gnode *node, dync__tensor **grad_
     int first = 0;
     while (first < node->n_in && !grad_in[first]) first++;
     dync__tensor *none = NULL;
-    dync__hook_list now = {0};
+    dync__hooks_taken now;
     dync_status status = dync__hooks_now(&node->hook, &now);
     for (int i = 0; status == DYNC_OK && i < now.n; i++)
         if (now.at[i].kind == DYNC__HOOK_POST)
             status = dync__hook_call(&now.at[i], first < node->n_in ? &grad_in[first] : &none);
-    dync__vec_free(&now);
+    dync__hooks_end(&now);
     dync__unref(none);
     return status;
 }
 
 static dync_status dync__hooks_run_accumulated(const dync__gnode *node)
 {
-    dync__hook_list now = {0};
+    dync__hooks_taken now;
     dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
     for (int i = 0; status == DYNC_OK && i < now.n; i++) {
         if (now.at[i].kind != DYNC__HOOK_AFTER) continue;
@@ -134,7 +148,7 @@ static dync_status dync__hooks_run_accumulated(const dync__gnode *node)
         if (dync__error_count() != errors)
             status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     }
-    dync__vec_free(&now);
+    dync__hooks_end(&now);
     return status;
 }
 

@@ -219,12 +219,14 @@ static bool dync__sz_open(int64_t a, int64_t b)
            (!dync__is_token(b) || dync__symtab_find(t, b));
 }
 
-/* Is the value within the symbol's bounds? */
+/* Is the value within the symbol's bounds? What data decide and is at most 1 passes as one of 2,
+ * too (dync__symtab_within). */
 static bool dync__symbol_takes(const dync__sz_symbol *s, int64_t value)
 {
-    if (!dync__sz_open(value, value)) return value >= s->low && value <= s->high;
+    int64_t high = s->data ? DYNC__MAX(s->high, s->low) : s->high;
+    if (!dync__sz_open(value, value)) return value >= s->low && value <= high;
     return !(s->low > -DYNC__SZ_MOST && dync__sz_lt(value, s->low)) &&
-           !(s->high < DYNC__SZ_MOST && dync__sz_lt(s->high, value));
+           !(high < DYNC__SZ_MOST && dync__sz_lt(high, value));
 }
 
 /* Does the relation hold with these values? false as well where they cannot be computed. */

@@ -248,8 +248,10 @@ TEST(what_was_freed_names_the_place_of_the_call)
     dync_module *m = dync_nn_linear(2, 2, true);
     dync_compiled *f = dync_compile(m);
     dync_module_free(m);
-    PLACED(dync_call(f, dync_ones(dync_shape(1, 2))), DYNC_ERR_VALUE,
-           "dync_call: m was compiled from a module that has been freed (");
+    dync_tensor *x = dync_ones(dync_shape(1, 2));
+    /* clang-format off */
+    PLACED(dync_call(f, x), DYNC_ERR_VALUE, "dync_call: m was compiled from a module that has been freed (");
+    /* clang-format on */
     dync_compiled_free(f);
 }
 static dync_tensor *exporting(dync_tensor *x)
