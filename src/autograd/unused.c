@@ -84,7 +84,7 @@ static dync__unused *dync__unused_new(int n_in, dync__tensor *const *in, int n_o
 
 /* ---- which inputs does a result come from? --------------------------------------------------- */
 typedef struct dync__unused_walk {
-    DYNC__VEC(const dync__gnode *) todo;
+    DYNC__VEC(const dync__gnode *) waiting;
     dync__map seen;
     uint64_t since; /* older nodes are what the inputs come from */
     int n_in;
@@ -100,7 +100,7 @@ static bool dync__unused_edge(dync__unused_walk *w, const dync__gedge *edge, boo
         if (w->in[k].node == edge->node && w->in[k].nr == edge->nr) comes[k * step] = true;
     if (edge->node->seq < w->since || dync__gnode_is_accumulate(edge->node)) return true;
     if (dync__map_get(&w->seen, key, &known)) return true;
-    return dync__map_put(&w->seen, key, 1) && dync__vec_push(&w->todo, edge->node);
+    return dync__map_put(&w->seen, key, 1) && dync__vec_push(&w->waiting, edge->node);
 }
 
 /* comes[k * step] for each input k, of one result. */
@@ -110,13 +110,13 @@ static dync_status dync__unused_result(dync__unused_walk *w, dync__tensor *resul
     dync__gedge first;
     DYNC__TRY(dync__grad_edge(result, &first));
     bool ok = dync__unused_edge(w, &first, comes, step);
-    while (ok && w->todo.n) {
-        const dync__gnode *node = w->todo.at[--w->todo.n];
+    while (ok && w->waiting.n) {
+        const dync__gnode *node = w->waiting.at[--w->waiting.n];
         for (int i = 0; i < node->n_in && ok; i++)
             ok = dync__unused_edge(w, &node->edge[i], comes, step);
     }
     dync__gnode_unref(first.node);
-    dync__vec_free(&w->todo);
+    dync__vec_free(&w->waiting);
     dync__map_free(&w->seen);
     return ok ? DYNC_OK : DYNC_ERR_MEMORY;
 }

@@ -9,22 +9,12 @@ DYNC__FN bool dync__fuse_is_kernel(const dync__fuse_graph *g, int i)
     return !g->node[i].dead && g->node[i].step.k;
 }
 
-/* Does b load what a stores? */
-static bool dync__fuse_feeds(const dync__fuse_node *a, const dync__fuse_node *b)
+/* Does b load what a stores (BUF_OUT), or loads (BUF_IN)? */
+static bool dync__fuse_loads_of(const dync__fuse_node *a, const dync__fuse_node *b, int mode)
 {
-    if (!(a->writes & b->reads)) return false;
+    if (!((mode == DYNC__BUF_OUT ? a->writes : a->reads) & b->reads)) return false;
     for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_OUT) &&
-            dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
-            return true;
-    return false;
-}
-
-static bool dync__fuse_share_load(const dync__fuse_node *a, const dync__fuse_node *b)
-{
-    if (!(a->reads & b->reads)) return false;
-    for (int i = 0; i < a->step.k->buf.n; i++)
-        if ((a->step.k->buf.at[i].mode & DYNC__BUF_IN) &&
+        if ((a->step.k->buf.at[i].mode & mode) &&
             dync__fuse_touches(&b->step, a->step.k->buf.at[i].id, DYNC__BUF_IN))
             return true;
     return false;
@@ -95,8 +85,9 @@ DYNC__FN bool dync__fuse_merge_all(dync__fuse_graph *g, bool siblings)
         for (int i = j - 1; i >= 0; i--) {
             const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
             if (!dync__fuse_is_kernel(g, i) || !dync__fuse_is_kernel(g, j)) continue;
-            bool fed = dync__fuse_feeds(a, b) || dync__fuse_feeds(b, a);
-            if (siblings ? fed || !dync__fuse_share_load(a, b) : !fed) continue;
+            bool fed = dync__fuse_loads_of(a, b, DYNC__BUF_OUT) ||
+                       dync__fuse_loads_of(b, a, DYNC__BUF_OUT);
+            if (siblings ? fed || !dync__fuse_loads_of(a, b, DYNC__BUF_IN) : !fed) continue;
             if (dync__fuse_merge(g, i, j)) {
                 changed = true;
                 if (g->node[j].dead) break;

@@ -1,8 +1,9 @@
 /* What threads and registers decide by itself (columns of kept panels, running sums beside dear
- * arithmetic, batches of tiny products, the first of a long row), in one expression: drawn chains
- * in which a form meets itself, the others and every user, weights shared. At every level: the bits
- * of one thread by two to four, in every run, and what plain calls give. `--seed N` starts
- * elsewhere, SOAK=N goes on longer. */
+ * arithmetic, batches of tiny products, the first of a long row, rows in pieces, weight gradients
+ * by groups of images), in one expression: drawn chains in which a form meets itself, the others
+ * and every user, weights shared, and their backward. At every level: the bits of one thread by two
+ * to four, in every run, and what plain calls give. `--seed N` starts elsewhere, SOAK=N goes on
+ * longer. */
 #include "dync.in.h"
 #include "base/system.h"
 #include "codegen/jit.h"
@@ -11,10 +12,10 @@
      dync_shutdown(), dync_clear_error())
 #include "test.h"
 
-enum { STEPS = 8, KINDS = 7 };
+enum { STEPS = 8, KINDS = 10, WEIGHTS = 3 };
 typedef struct chain {
     int n, kind[STEPS], from[STEPS], with[STEPS], dim[STEPS];
-    dync_tensor *weight[2];
+    dync_tensor *weight[WEIGHTS]; /* the last: a filter */
 } chain;
 
 static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
@@ -33,6 +34,19 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
         t = dync_as_tensor(dync_at(dync_topk(t, columns, 0, true, true), 0));
         return dync_mul(dync_add(y, t), 0.5);
     case 5: return dync_mul(dync_sigmoid(x), y);
+    case 6: /* pieces of a row, transposed */
+        t = dync_transpose(dync_reshape(x, dync_shape(rows, columns / 16, 16)), 1, 2);
+        t = dync_softmax(dync_reshape(t, dync_shape(rows, columns)), 1);
+        return c->dim[i] ? dync_add(t, y) : dync_mul(t, 4.0);
+    case 7: /* heads beside each other, as they lie */
+        t = dync_transpose(dync_reshape(x, dync_shape(rows, columns / 16, 2, 8)), 1, 2);
+        t = dync_reshape(t, dync_shape(rows, columns));
+        return dync_mul(dync_layer_norm(t, dync_shape(columns), NULL, NULL, 1e-3), 0.5);
+    case 8: /* rows are images */
+        t = dync_reshape(x, dync_shape(rows, 8, 2, columns / 16));
+        t = dync_conv2d(t, c->weight[2], NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1),
+                        1);
+        return dync_tanh(dync_reshape(t, dync_shape(rows, columns)));
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
 }
@@ -55,16 +69,32 @@ static chain drawn(int64_t columns)
         c.with[i] = test_random_int(0, i);
         c.dim[i] = test_random_int(0, 1);
     }
-    for (int i = 0; i < 2; i++)
-        c.weight[i] = dync_mul(dync_randn(dync_shape(columns, columns)), 0.05);
+    for (int i = 0; i < WEIGHTS; i++) {
+        dync_dims shape = i < 2 ? dync_shape(columns, columns) : dync_shape(8, 8, 3, 3);
+        c.weight[i] = dync_requires_grad_(dync_mul(dync_randn(shape), 0.05), true);
+    }
     return c;
+}
+
+/* The result, and the gradients of the weights (a sum where there is none). */
+static void kept(const chain *c, dync_tensor *result, dync_tensor **out)
+{
+    for (int i = 0; i < WEIGHTS; i++) dync_set_grad(c->weight[i], NULL);
+    out[0] = dync_detach(result);
+    dync_tensor *loss = dync_sum(dync_mul(result, dync_cos(out[0])), DYNC_ALL, false);
+    if (dync_requires_grad(loss)) dync_backward(loss);
+    for (int i = 0; i < WEIGHTS; i++) {
+        dync_tensor *grad = dync_grad(c->weight[i]);
+        out[1 + i] = grad ? dync_clone(grad) : dync_detach(loss);
+    }
 }
 
 static bool holds(const chain *c, dync_tensor *x)
 {
     bool good = true;
-    dync_tensor *first = NULL,
-                *plain = dync_as_tensor(run((dync_value[]){DYNC_V(x)}, 1, (void *)(uintptr_t)c));
+    dync_tensor *first[1 + WEIGHTS] = {NULL}, *plain[1 + WEIGHTS], *got[1 + WEIGHTS];
+    dync_value arg = DYNC_V(x);
+    kept(c, dync_as_tensor(run(&arg, 1, (void *)(uintptr_t)c)), plain);
     for (int threads = 1; threads <= 4 && good; threads++) {
         dync__pool_set_threads(threads);
         dync__pool_force(threads > 1 ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
@@ -72,14 +102,19 @@ static bool holds(const chain *c, dync_tensor *x)
             dync_compile(run, .args = "x", .user = (void *)(uintptr_t)c,
                          .dynamic = threads % 2 ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON);
         for (int again = 0; again < 3 && good; again++) { /* weights are kept from the second on */
-            dync_value arg = DYNC_V(x);
-            dync_tensor *got = dync_as_tensor(dync_call_values(f, 1, &arg));
-            if (!first) first = got;
-            good = got && dync_equal(got, first);
+            kept(c, dync_as_tensor(dync_call_values(f, 1, &arg)), got);
+            for (int i = 0; i < 1 + WEIGHTS && good; i++) {
+                if (!first[i]) first[i] = got[i];
+                good = got[i] && dync_equal(got[i], first[i]);
+            }
         }
         dync_compiled_free(f);
     }
-    return good && dync_error() == DYNC_OK && dync_allclose(first, plain, 1e-3, 1e-4);
+    for (int i = 0; i < 1 + WEIGHTS && good; i++) {
+        double most = dync_item(dync_amax(dync_abs(plain[i]), DYNC_ALL, false));
+        good = dync_allclose(first[i], plain[i], 1e-3, 1e-4 + 1e-4 * most);
+    }
+    return good && dync_error() == DYNC_OK;
 }
 
 TEST(chains_at_every_level)
