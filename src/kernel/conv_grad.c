@@ -220,7 +220,7 @@ DYNC__RARE DYNC__FN dync_status dync__cj_run_weight(const dync__cj *v, const dyn
     if (groups == 1)
         dync__cj_weight_in_order(&w, ns, threads);
     else if (threads > 1)
-        dync__pool_run(dync__cj_weight_group, &w, (int)DYNC__MIN(groups, DYNC__CJ_GROUPS));
+        dync__pool_run(dync__cj_weight_group, &w, (int)groups);
     else
         dync__cj_weight_group(&w, 0, 1);
     dync__cj_weight_add(w.packed, r.sums / sizeof(float), groups);
