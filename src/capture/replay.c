@@ -74,7 +74,6 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
                       .nargs = e->n_args,
                       .nout = e->n_out,
                       .at = e->at};
-    bool made = c.row->cls != DYNC__INPLACE;
     dync__arg args[DYNC__MAX_ARGS];
     dync__number *operand[DYNC__MAX_ARGS];
     c.args = memcpy(args, e->args, (size_t)e->n_args * sizeof *args);
@@ -89,7 +88,7 @@ static dync_status dync__replay_again(dync__tracer *t, const dync__script_event 
     dync_status status = dync__tracer_record(t, &c);
     t->rec.operand = NULL;
     DYNC__TRY(status);
-    for (int i = 0; i < e->n_out && made; i++) {
+    for (int i = 0; i < e->n_out && !e->old; i++) {
         dync__kept_value *v = &s->value.at[e->value + i];
         if (!v->fake) continue;
         v->owned = false;
@@ -272,8 +271,9 @@ static bool dync__replay_may_write(const dync__tracer *t, const dync__tensor *x)
 static bool dync__replay_outputs(dync__tracer *t, const dync__script_event *e, dync__opcall *c)
 {
     const dync__kept_value *v = &t->script->value.at[e->value];
-    if (c->row->cls == DYNC__INPLACE) {
-        if (!dync__replay_may_write(t, v->fake)) return false;
+    if (e->old) {
+        bool writes = c->row->cls == DYNC__INPLACE;
+        if (writes && !dync__replay_may_write(t, v->fake)) return false;
         dync__ref(c->out[0] = v->fake);
         v->fake->flags = (uint8_t)(e->flags | DYNC__T_KEPT);
         for (int i = 0; DYNC__UNLIKELY(e->spread) && e->spread[i] >= 0; i++)

@@ -116,14 +116,15 @@ static bool dync__script_args(dync__tracer *t, int n, const dync__arg *in, dync_
     return true;
 }
 
-/* The values that an operator made, or -1. One that hands an argument through is not followed. */
-static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c)
+/* The values that an operator made, in place or handed through (*old) the one that it was given;
+ * or -1. */
+static int32_t dync__script_outputs(dync__tracer *t, const dync__opcall *c, bool *old)
 {
     int32_t first = t->script->value.n;
-    if (c->row->cls == DYNC__INPLACE)
-        return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
-    for (int i = 0; i < c->nout; i++)
-        if (c->out[i] && dync__script_find(t->script, c->out[i]) >= 0) return -1;
+    *old = c->row->cls == DYNC__INPLACE;
+    for (int i = 0; i < c->nout && !*old; i++)
+        *old = c->out[i] && dync__script_find(t->script, c->out[i]) >= 0;
+    if (*old) return c->nout == 1 ? dync__script_find(t->script, c->out[0]) : -1;
     for (int i = 0; i < c->nout; i++)
         if (dync__script_value_add(t, c->out[i], false) < 0) return -1;
     return first;
@@ -183,11 +184,11 @@ DYNC__FN void dync__note_op(dync__tracer *t, const dync__opcall *c, dync__number
                 (dync__arg){.kind = DYNC__A_PTR, .as = {.p = (void *)(uintptr_t)(unsigned)(k + 1)}};
         ok = !operand[i] || (k >= 0 && k < t->entry->n_numbers);
     }
-    e.value = ok ? dync__script_outputs(t, c) : -1;
+    e.value = ok ? dync__script_outputs(t, c, &e.old) : -1;
     e.flags = c->nout && c->out[0] ? c->out[0]->flags : 0;
     if ((e.value < 0 && c->nout) || !dync__script_spread(t, c, &e)) dync__script_stop(t);
     if (!t->noting) return;
-    e.plain = c->nout == 1 && c->out[0] && c->row->cls != DYNC__INPLACE;
+    e.plain = c->nout == 1 && c->out[0] && !e.old;
     if (dync__script_event_add(t, e)) dync__script_waits(t, dync__grad_is_off());
 }
 

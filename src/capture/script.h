@@ -59,9 +59,10 @@ typedef struct dync__script_event {
     uint8_t kind, mode, n_args, n_out; /* mode: grad mode and default dtype of an operator */
     uint8_t flags;                     /* OP in place: of what is written, afterwards */
     bool plain;                        /* OP: makes one tensor, writes none */
+    bool old;      /* OP: in place, or its result is its argument: no value is made */
     uint32_t free; /* OP: arguments that may be any number of their kind; in args they are those of
                       the last call */
-    int32_t op, value; /* value: the first one made; in place: the one written */
+    int32_t op, value; /* value: the first one made; with old: the one given */
     /* OP in place: values on the same memory that require a gradient from here on, then -1; or
      * NULL */
     int32_t *spread;

@@ -103,7 +103,7 @@ static bool dync__script_dead(dync__script *s, dync__cut_record *cut)
 {
     for (int i = 0; i < s->waiting.n; i++) {
         const dync__script_event *e = &s->event.at[s->waiting.at[i]];
-        if (e->kind != DYNC__EV_OP || dync__op_info(e->op)->cls == DYNC__INPLACE) continue;
+        if (e->kind != DYNC__EV_OP || e->old) continue;
         for (int32_t v = e->value; v < e->value + e->n_out; v++)
             if (s->value.at[v].fake && !dync__cut_has(cut, v) &&
                 !dync__avec_push(&s->arena, &cut->dead, v))

@@ -33,6 +33,7 @@ enum {
     CALLBACK,
     CHOSEN,
     COUNTED,
+    GIVEN,
     N_OPS
 };
 enum { REGS = 8, SIZE = 3, LENGTH = 28, GLOBALS = 3 };
@@ -118,6 +119,7 @@ static int run_from(dync_tensor **r, int i)
         *to = bounded(dync_add(b, dync_sum(a, DYNC_ALL, false)));
         break;
     case COUNTED: *to = bounded(dync_add(a, (int)dync_size(dync_nonzero(b), 0))); break;
+    case GIVEN: *to = c->k & 1 ? dync_contiguous(a) : dync_dropout(a, 0.5, false); break;
     default: break;
     }
     return 1;
@@ -190,7 +192,8 @@ static void show_program(void)
                                         "scaled",
                                         "break",
                                         "chosen",
-                                        "counted"};
+                                        "counted",
+                                        "given"};
     for (int i = 0; i < now.n; i++)
         printf("    %2d: r%d = %s r%d r%d %d\n", i, now.at[i].to, names[now.at[i].op], now.at[i].a,
                now.at[i].b, now.at[i].k);
