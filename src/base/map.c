@@ -112,8 +112,11 @@ DYNC__FN bool dync__map_copy(dync__map *to, const dync__map *from)
     memset(to, 0, sizeof *to);
     if (!from->cap) return true;
     if (!dync__map_resize(to, from->cap)) return false;
-    for (int i = 0; i < from->cap; i++)
-        if (from->used[i]) (void)dync__map_put(to, from->keys[i], from->values[i]);
+    size_t n = (size_t)from->cap; /* of as many places, so each entry lies where it lay */
+    memcpy(to->keys, from->keys, n * sizeof *to->keys);
+    memcpy(to->values, from->values, n * sizeof *to->values);
+    memcpy(to->used, from->used, n);
+    to->n = from->n;
     return true;
 }
 

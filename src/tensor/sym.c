@@ -169,17 +169,20 @@ DYNC__BUSY static int64_t dync__sz_of_poly(dync__symtab *t, const dync__sz_poly 
     if (p->n == 1 && p->term[0].n == 1 && p->term[0].coef == 1) return p->term[0].atom[0];
     uint64_t h = 0x73756d, hint = 0;
     for (int i = 0; i < p->n; i++) {
-        uint64_t product = (uint64_t)p->term[i].coef;
         h = dync__hash_mix(dync__hash_mix(h, (uint64_t)p->term[i].coef), (uint64_t)p->term[i].n);
-        for (int k = 0; k < p->term[i].n; k++) {
-            h = dync__hash_mix(h, (uint64_t)p->term[i].atom[k]);
+        for (int k = 0; k < p->term[i].n; k++) h = dync__hash_mix(h, (uint64_t)p->term[i].atom[k]);
+    }
+    int64_t token = dync__sz_token(h);
+    if (dync__symtab_place(t, token) >= 0) return token;
+    for (int i = 0; i < p->n; i++) {
+        uint64_t product = (uint64_t)p->term[i].coef;
+        for (int k = 0; k < p->term[i].n; k++)
             product *= (uint64_t)dync__sz_hint_in(t, p->term[i].atom[k]);
-        }
         hint += product;
     }
     dync__sz_expr e = {
-        .token = dync__sz_token(h), .hint = (int64_t)hint, .kind = DYNC__SZ_SUM, .n_terms = p->n};
-    return dync__symtab_find(t, e.token) ? e.token : dync__sz_put(t, e, p->term);
+        .token = token, .hint = (int64_t)hint, .kind = DYNC__SZ_SUM, .n_terms = p->n};
+    return dync__sz_put(t, e, p->term);
 }
 
 /* Rounds towards minus infinity, as Python does; C rounds towards 0. */

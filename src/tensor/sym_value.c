@@ -260,6 +260,26 @@ DYNC__OFTEN DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t
     return true;
 }
 
+/* The expressions, each at its place, and what was built of which lately; nothing of what is known
+ * of symbols. t is empty. false: no memory. */
+static bool dync__symtab_copy_exprs(dync__symtab *t, const dync__symtab *from)
+{
+    if (!dync__map_copy(&t->index, &from->index)) return false;
+    for (int i = 0; i < from->expr.n; i++) {
+        dync__sz_expr e = from->expr.at[i];
+        e.simple_at = e.range_at = 0;
+        if (e.n_terms) {
+            e.term = dync__arena_copy(&t->arena, e.term, (size_t)e.n_terms * sizeof *e.term);
+            if (!e.term) return false;
+        }
+        if (!dync__avec_push(&t->arena, &t->expr, e)) return false;
+    }
+    memcpy(t->place, from->place, sizeof t->place);
+    for (int i = 0; i < DYNC__SZ_MEMO; i++)
+        if (from->memo[i].what && !from->memo[i].epoch) t->memo[i] = from->memo[i];
+    return true;
+}
+
 /* Same tokens, so sizes of the old table are sizes of the new one. value: hints for it, or NULL.
  * NULL: no memory. */
 DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t *value)
@@ -272,8 +292,7 @@ DYNC__FN dync__symtab *dync__symtab_copy(const dync__symtab *from, const int64_t
         if (s.remedy) s.remedy = dync__arena_strdup(&t->arena, s.remedy);
         if (!s.source || !dync__avec_push(&t->arena, &t->symbol, s)) t->failed = true;
     }
-    for (int i = 0; t && i < from->expr.n && !t->failed; i++)
-        dync__sz_put(t, from->expr.at[i], from->expr.at[i].term);
+    if (t && !t->failed) t->failed = !dync__symtab_copy_exprs(t, from);
     if (t && value && !t->failed) dync__symtab_hints(t, value);
     for (int i = 0; t && i < from->guard.n && !t->failed; i++)
         if (!dync__avec_push(&t->arena, &t->guard, from->guard.at[i])) t->failed = true;
