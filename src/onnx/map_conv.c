@@ -123,32 +123,62 @@ static dync_tensor *dync__oi_conv2(dync_tensor *x, dync_tensor *k, dync_tensor *
                                        : dync_conv2d(x, k, bias, stride, pads, dilation, groups);
 }
 
-/* Three dims: two, over planes whose channels are those of all the planes that the kernel reaches,
- *
- *   y[n, :, z] = conv2(x[n, c, z * stride + i * dilation] at channel c * kernel + i, k as it lies)
- *
- * All `deep` result planes are one call: they stand in the batch, [N * deep, C * kernel, H, W]. */
-static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
-                                   const dync__oi_window *w, int groups)
+/* The last two of three dims. */
+static dync__oi_window dync__oi_window_plane(const dync__oi_window *w)
 {
     dync__oi_window flat = *w;
+    flat.n = 2;
     for (int i = 0; i < 2; i++) {
         flat.kernel[i] = w->kernel[i + 1], flat.stride[i] = w->stride[i + 1];
         flat.dilation[i] = w->dilation[i + 1];
         flat.before[i] = w->before[i + 1], flat.after[i] = w->after[i + 1];
     }
+    return flat;
+}
+
+/* Does the window see one element along dim i, and every one? */
+static bool dync__oi_window_stays(const dync__oi_window *w, int i)
+{
+    return w->kernel[i] == 1 && w->stride[i] == 1 && w->before[i] == 0 && w->after[i] == 0;
+}
+
+/* Three dims of which the kernel reaches along the last alone: the first two are one. */
+static dync_tensor *dync__oi_conv_rows(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
+                                       const dync__oi_window *flat, int groups)
+{
+    dync_dims d = dync__oi_sizes(x), s = dync__oi_shape(k);
+    if (!x || !k) return NULL;
+    x = dync_reshape(x, dync_shape(d.d[0], d.d[1], dync__sz_mul(d.d[2], d.d[3]), d.d[4]));
+    k = dync_reshape(k, dync_shape(s.d[0], s.d[1], 1, s.d[4]));
+    dync_tensor *y = x && k ? dync__oi_conv2(x, k, bias, flat, groups) : NULL;
+    dync_dims o = dync__oi_sizes(y);
+    return y ? dync_reshape(y, dync_shape(d.d[0], o.d[1], d.d[2], d.d[3], o.d[3])) : NULL;
+}
+
+/* Three dims: two, over planes whose channels are those of all the planes that the kernel reaches,
+ *
+ *   y[n, :, z] = conv2(x[n, c, z * stride + i * dilation] at channel c * kernel + i, k as it lies)
+ *
+ * All `deep` result planes are one call: they stand in the batch, [N * deep, C * kernel, H, W], put
+ * together from slices of x with its planes before its channels. */
+static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *bias,
+                                   const dync__oi_window *w, int groups)
+{
+    dync__oi_window flat = dync__oi_window_plane(w);
+    if (dync__oi_window_stays(w, 0) && dync__oi_window_stays(w, 1))
+        return dync__oi_conv_rows(x, k, bias, &flat, groups);
     x = dync__oi_bordered(x, 2, w, 0);
     dync_dims d = dync__oi_sizes(x), s = dync__oi_shape(k);
     int64_t n = w->kernel[0], reach = (n - 1) * w->dilation[0] + 1;
     int64_t last = dync__sz_div(dync__sz_sub(d.d[2], reach), w->stride[0]),
             deep = dync__sz_add(last, 1), span = dync__sz_add(dync__sz_mul(last, w->stride[0]), 1);
-    dync_tensor **part = dync__scope_alloc((size_t)(n + 1) * sizeof(*part));
-    for (int64_t i = 0; i < n && x && part; i++) {
+    dync_tensor **part = dync__scope_alloc((size_t)(n + 1) * sizeof(*part)),
+                *planes = x && k ? dync_transpose(x, 1, 2) : NULL;
+    for (int64_t i = 0; i < n && planes && part; i++) {
         int64_t from = i * w->dilation[0];
-        part[i] = (dync_slice)(x, 2, from, dync__sz_add(from, span), w->stride[0]);
+        part[i] = (dync_slice)(planes, 1, from, dync__sz_add(from, span), w->stride[0]);
     }
-    dync_tensor *all = x && k && part ? dync__oi_list((int)n, part, 2, true) : NULL;
-    all = all ? dync_permute(all, dync_shape(0, 3, 1, 2, 4, 5)) : NULL;
+    dync_tensor *all = planes && part ? dync__oi_list((int)n, part, 3, true) : NULL;
     all = all ? dync_reshape(all, dync_shape(dync__sz_mul(d.d[0], deep), dync__sz_mul(d.d[1], n),
                                              d.d[3], d.d[4]))
               : NULL;
@@ -158,7 +188,7 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *
             : NULL;
     dync_dims o = dync__oi_sizes(y);
     y = y ? dync_reshape(y, dync_shape(d.d[0], deep, o.d[1], o.d[2], o.d[3])) : NULL;
-    return y ? dync_permute(y, dync_shape(0, 2, 1, 3, 4)) : NULL;
+    return y ? dync_transpose(y, 1, 2) : NULL;
 }
 
 /* A convolution with the attributes of c. x [N, C, ...], k [M, C / group, ...], bias [M] or NULL;
@@ -277,6 +307,34 @@ static bool dync__oi_strided(const dync__oi_window *w, const int64_t *stride, dy
     return true;
 }
 
+/* Three dims whose planes the kernel reaches one each (its depth is the stride): plane z of x gives
+ * planes z * stride + i of the result, which are channels m * stride + i of two dims. w over the
+ * spread input. false: it is none. */
+static bool dync__oi_strided_planes(const dync__oi_window *w, const int64_t *stride, dync_tensor *x,
+                                    dync_tensor *k, dync_tensor *bias, int groups, dync_tensor **y)
+{
+    int64_t n = w->kernel[0], before = w->before[0] - (n - 1), after = w->after[0] - (n - 1);
+    if (w->n != 3 || stride[0] != n || w->dilation[0] != 1 || before > 0 || after > 0 || !x || !k)
+        return false;
+    dync__oi_window flat = dync__oi_window_plane(w);
+    dync_dims d = dync__oi_sizes(x), s = dync__oi_shape(k);
+    dync_tensor *rows =
+                    dync_reshape(dync_transpose(x, 1, 2),
+                                 dync_shape(dync__sz_mul(d.d[0], d.d[2]), d.d[1], d.d[3], d.d[4])),
+                *kernel = dync_reshape(k, dync_shape(s.d[0], s.d[1] * n, s.d[3], s.d[4])),
+                *each = bias ? dync_reshape(dync_expand(dync_unsqueeze(bias, 1), dync_shape(-1, n)),
+                                            dync_shape(-1))
+                             : NULL;
+    if (!rows || !dync__oi_strided(&flat, stride + 1, rows, kernel, each, groups, y)) return false;
+    dync_dims o = dync__oi_sizes(*y);
+    int64_t m = s.d[1] * groups;
+    dync_tensor *z = dync_reshape(*y, dync_shape(d.d[0], d.d[2], m, n, o.d[2], o.d[3]));
+    z = z ? dync_permute(z, dync_shape(0, 2, 1, 3, 4, 5)) : NULL;
+    z = z ? dync_reshape(z, dync_shape(d.d[0], m, dync__sz_mul(d.d[2], n), o.d[2], o.d[3])) : NULL;
+    *y = z ? dync__oi_pad_dim(z, 2, before, after, 0) : NULL;
+    return true;
+}
+
 /* x [N, C, ...], W [C, M / group, ...]: the kernel of the ordinary convolution has its first two
  * dims swapped within each group. */
 DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
@@ -289,7 +347,9 @@ DYNC__FN dync_status dync__oi_conv_transpose(dync__onnx_call *c)
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "the kernel");
     memcpy(stride, w.stride, sizeof stride);
     DYNC__TRY(dync__oi_transpose_pads(c, dync__oi_sizes(x), &w));
-    if (dync__oi_strided(&w, stride, x, k, bias, (int)g, &y)) return dync__oi_out(c, 0, y);
+    if (dync__oi_strided(&w, stride, x, k, bias, (int)g, &y) ||
+        dync__oi_strided_planes(&w, stride, x, k, bias, (int)g, &y))
+        return dync__oi_out(c, 0, y);
     for (int i = 0; i < w.n && x; i++) {
         x = dync__oi_spread(x, 2 + i, stride[i]);
         flip.d[flip.n++] = 2 + i;

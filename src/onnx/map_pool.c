@@ -19,40 +19,90 @@ static int64_t dync__oi_pool_size(const dync__oi_window *w, int i, int64_t size)
     return dync__sz_min(n, dync__sz_div(begin, stride));
 }
 
-/* The elements of every window behind each other: dims of x, spatial ones being results, then one
- * of all kernel places, row major. Outside of x: value. One slice of x a place, so of small kernels
- * alone. NULL, maybe without an error: no window fits, or more than 4096 places. */
-static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, double value)
+/* x with what its windows read around it: value. span[i]: from the first to the last window's
+ * beginning; d: the result's dims. false, maybe without an error: no window fits. */
+static bool dync__oi_windowed(dync_tensor **over, const dync__oi_window *w, double value,
+                              int64_t *span, dync_dims *out)
 {
-    dync_dims d = dync__oi_sizes(x), out = d;
-    int64_t places = 1, step[DYNC__OI_SPACE], span[DYNC__OI_SPACE];
-    for (int i = 0; i < w->n && x && places <= 4096; i++) {
-        out.d[2 + i] = dync__oi_pool_size(w, i, d.d[2 + i]);
-        span[i] = dync__sz_add(dync__sz_mul(dync__sz_sub(out.d[2 + i], 1), w->stride[i]), 1);
+    dync_tensor *x = *over;
+    dync_dims d = dync__oi_sizes(x);
+    *out = d;
+    for (int i = 0; i < w->n && x; i++) {
+        out->d[2 + i] = dync__oi_pool_size(w, i, d.d[2 + i]);
+        span[i] = dync__sz_add(dync__sz_mul(dync__sz_sub(out->d[2 + i], 1), w->stride[i]), 1);
         /* as far as the last window reads; of a symbolic size, as far as one may read */
         int64_t after = w->after[i] + (w->ceil ? w->stride[i] - 1 : 0);
         if (!dync__is_token(d.d[2 + i]))
             after = span[i] + (w->kernel[i] - 1) * w->dilation[i] - d.d[2 + i] - w->before[i];
         x = dync__oi_pad_dim(x, 2 + i, w->before[i], DYNC__MAX(after, 0), value);
-        places *= w->kernel[i];
-        if (out.d[2 + i] <= 0) return NULL;
+        if (out->d[2 + i] <= 0) return false;
     }
-    if (places > 4096) return NULL;
+    *over = x;
+    return x != NULL;
+}
+
+enum { DYNC__OI_WINDOW = 4096 }; /* places of a kernel that is done by slices, one each */
+
+/* Place p along spatial dim i of every window. */
+static dync_tensor *dync__oi_window_place(dync_tensor *x, const dync__oi_window *w, int i,
+                                          int64_t p, int64_t span)
+{
+    int64_t from = p * w->dilation[i];
+    if (from == 0 && w->stride[i] == 1 && span == dync__oi_extent(x, 2 + i)) return x;
+    return (dync_slice)(x, 2 + i, from, dync__sz_add(from, span), w->stride[i]);
+}
+
+/* The elements of every window behind each other: dims of x, spatial ones being results, then one
+ * of all kernel places, row major. Outside of x: value. One slice of x a place, so of small kernels
+ * alone. NULL, maybe without an error: no window fits, or too many places. */
+static dync_tensor *dync__oi_windows(dync_tensor *x, const dync__oi_window *w, double value)
+{
+    dync_dims out;
+    int64_t places = 1, step[DYNC__OI_SPACE], span[DYNC__OI_SPACE];
+    for (int i = 0; i < w->n && places <= DYNC__OI_WINDOW; i++) places *= w->kernel[i];
+    if (places > DYNC__OI_WINDOW || !dync__oi_windowed(&x, w, value, span, &out)) return NULL;
     dync_value list = dync__list_new((int)places);
     if (list.kind != DYNC_KIND_LIST) return NULL;
-    for (int64_t p = 0; p < places && x; p++) {
+    for (int64_t p = 0; p < places; p++) {
         int64_t rest = p;
         for (int i = w->n - 1; i >= 0; i--) step[i] = rest % w->kernel[i], rest /= w->kernel[i];
         dync_tensor *one = x;
-        for (int i = 0; i < w->n && one; i++) {
-            int64_t from = step[i] * w->dilation[i];
-            if (from == 0 && w->stride[i] == 1 && span[i] == dync__oi_extent(one, 2 + i)) continue;
-            one = (dync_slice)(one, 2 + i, from, dync__sz_add(from, span[i]), w->stride[i]);
-        }
+        for (int i = 0; i < w->n && one; i++)
+            one = dync__oi_window_place(one, w, i, step[i], span[i]);
         if (!one) return NULL;
         dync__list_set(list, (int)p, dync_v_tensor(one));
     }
-    return x ? dync_stack(list, w->n + 2) : NULL;
+    return dync_stack(list, w->n + 2);
+}
+
+enum { DYNC__OI_FOLDED = 64 }; /* slices beside each other; more become one array */
+/* The largest (most), or the sum in 32 bits and more, of each window's elements, one dim after
+ * another: as many slices as the kernel's sizes add up to, and no copy. Outside of x: value. NULL
+ * as above. */
+static dync_tensor *dync__oi_folded(dync_tensor *x, const dync__oi_window *w, double value,
+                                    bool most)
+{
+    dync_dims out;
+    int64_t span[DYNC__OI_SPACE], slices = 0;
+    int dtype = dync__oi_type(x);
+    if (!most && (dtype == DYNC_F16 || dtype == DYNC_BF16)) x = dync_to_dtype(x, DYNC_F32);
+    for (int i = 0; i < w->n; i++) slices += w->kernel[i];
+    if (slices > DYNC__OI_FOLDED) {
+        x = dync__oi_windows(x, w, value);
+        return !x     ? NULL
+               : most ? dync_amax(x, dync_shape(w->n + 2), false)
+                      : dync_sum(x, dync_shape(w->n + 2), false);
+    }
+    if (!dync__oi_windowed(&x, w, value, span, &out)) return NULL;
+    for (int i = w->n - 1; i >= 0 && x; i--) {
+        dync_tensor *y = dync__oi_window_place(x, w, i, 0, span[i]);
+        for (int64_t p = 1; p < w->kernel[i] && y; p++) {
+            dync_tensor *next = dync__oi_window_place(x, w, i, p, span[i]);
+            y = !next ? NULL : most ? dync_maximum(y, next) : dync_add(y, next);
+        }
+        x = y;
+    }
+    return x;
 }
 
 /* Output Indices of MaxPool: where the best of each window lies in x, counted through the spatial
@@ -167,8 +217,10 @@ DYNC__FN dync_status dync__oi_max_pool(dync__onnx_call *c)
                  : dtype == DYNC_U8   ? 0
                  : dtype == DYNC_I8   ? -128
                                       : (double)INT32_MIN;
-    all = dync__oi_windows(x, &w, low);
-    y = all ? dync_amax(all, dync_shape(w.n + 2), false) : NULL;
+    all = c->n_out < 2 ? NULL : dync__oi_windows(x, &w, low);
+    y = c->n_out < 2 ? dync__oi_folded(x, &w, low, true)
+        : all        ? dync_amax(all, dync_shape(w.n + 2), false)
+                     : NULL;
     if (!y) return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
     DYNC__TRY(dync__oi_out(c, 0, y));
     if (c->n_out < 2) return DYNC_OK;
@@ -186,6 +238,7 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0), *y, *n;
     dync__oi_window w;
     bool padding = dync__oi_int(c, "count_include_pad") != 0;
+    int dtype = dync__oi_type(x);
     if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
     bool line = w.n == 1;
     if (dync__oi_pool_plain(c, &x, &w, true, padding))
@@ -204,11 +257,9 @@ DYNC__FN dync_status dync__oi_average_pool(dync__onnx_call *c)
         counted = dync__oi_pad_dim(counted, 2 + i, w.before[i], w.after[i], 1);
         inner.before[i] = inner.after[i] = 0;
     }
-    x = dync__oi_windows(x, &w, 0);
-    n = counted ? dync__oi_windows(counted, &inner, 0) : NULL;
-    y = x && n ? dync_div(dync_sum(x, dync_shape(w.n + 2), false),
-                          dync_sum(n, dync_shape(w.n + 2), false))
-               : NULL;
+    x = dync__oi_folded(x, &w, 0, false);
+    n = counted ? dync__oi_folded(counted, &inner, 0, false) : NULL;
+    y = x && n ? dync_to_dtype(dync_div(x, n), (dync_dtype)dtype) : NULL;
     return y              ? dync__oi_out(c, 0, y)
            : dync_error() ? dync_error()
                           : dync__oi_fail(c, DYNC_ERR_SHAPE, "no window");
@@ -226,11 +277,11 @@ DYNC__FN dync_status dync__oi_lp_pool(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0);
     dync__oi_window w;
     if (!dync__oi_window_of(c, x, NULL, &w)) return dync_error();
-    x = dync__oi_windows(x, &w, 0);
-    return dync__oi_out(
-        c, 0,
-        x ? dync__oi_power_mean(x, (double)dync__oi_int(c, "p"), dync_shape(w.n + 2), false)
-          : NULL);
+    double p = (double)dync__oi_int(c, "p");
+    int dtype = dync__oi_type(x);
+    x = dync__oi_folded(dync_pow(dync_abs(x), p), &w, 0, false);
+    x = x ? dync_pow(x, 1 / p) : NULL;
+    return dync__oi_out(c, 0, x ? dync_to_dtype(x, (dync_dtype)dtype) : NULL);
 }
 
 /* One value a channel. */

@@ -419,6 +419,15 @@ MODELS = {
     # as many are found as the parts have: a loop over experts, written out
     "split_of_found": ([n("Exp", ["x"], ["e"]), n("NonZero", ["e"], ["z"]), n("Transpose", ["z"], ["t"], perm=[1, 0]), n("Split", ["t", "to"], ["p", "q"], axis=0),
                         n("Squeeze", ["p", "o"], ["y"])], {"x": [2, 6]}, ["y", "q"], {"to": i(1, 11), "o": i(0)}),
+    "conv3d_rows": ([n("Conv", ["x", "w"], ["h"], group=2), n("Conv", ["h", "v", "b"], ["y"], pads=[0, 0, 1, 0, 0, 0], strides=[1, 1, 2])],
+                    {"x": ["n", 2, "d", "h", "w_"]}, ["y"], {"w": f(4, 1, 1, 1, 1), "v": f(3, 4, 1, 1, 3), "b": f(3)}, {"least": 3}),
+    "conv_transpose3d_planes": ([n("ConvTranspose", ["x", "w", "b"], ["h"], strides=[2, 2, 2], pads=[1, 0, 1, 0, 0, 1], group=2),
+                                 n("ConvTranspose", ["h", "v"], ["y"], strides=[3, 1, 2], output_padding=[0, 0, 1])],
+                                {"x": ["n", 4, "d", "h", "w_"]}, ["y"], {"w": f(4, 3, 2, 2, 3), "b": f(6), "v": f(6, 2, 3, 2, 2)}, {"least": 2}),
+    "max_pool3d_values": ([n("MaxPool", ["x"], ["y"], kernel_shape=[2, 3, 2], strides=[2, 2, 2], pads=[0, 1, 0, 0, 1, 0]),
+                           n("AveragePool", ["x"], ["z"], kernel_shape=[2, 1, 3], strides=[1, 2, 2], pads=[1, 0, 1, 0, 0, 1], ceil_mode=1),
+                           n("LpPool", ["x"], ["u"], kernel_shape=[2, 2, 2], strides=[1, 2, 1], p=2)],
+                          {"x": ["n", 2, "d", "h", "w_"]}, ["y", "z", "u"], {}, {"least": 3, "opset": 22}),
 }
 
 
