@@ -201,6 +201,7 @@ DYNC__PLAIN
 #include "codegen/gen_transpose.c"
 #include "codegen/gen_cold.c"
 #include "codegen/gen_hoist.c"
+#include "codegen/gen_lanes.c"
 #include "codegen/gen_loops.c"
 #include "codegen/gen_kernel.c"
 #include "codegen/gen_after.c"

@@ -1,6 +1,6 @@
 /* codegen/gen.h: one kernel on its way to machine code, shared by gen_reg.c (registers), gen_mem.c
  * and gen_store.c (memory), gen_prim.c (primitives), gen_reduce.c and gen_fold.c, gen_cold.c,
- * gen_loops.c (phases), gen_kernel.c (the whole).
+ * gen_lanes.c, gen_loops.c (phases), gen_kernel.c (the whole).
  * plan_code.c decides what is generated; the target (target.h) makes instructions of the verbs.
  *
  * Lanes. A kernel that has 64-bit values takes as many lanes a vector as the target has room for
@@ -155,6 +155,8 @@ typedef struct dync__gen {
     /* a row's loop takes U vectors so often, one lot after another: this one is the turn-th */
     int turns, turn;
     bool single, masked, in_phase;
+    /* not 0: fewer than U vectors, of what they left of a row; so many of the last ones at once */
+    int parts;
     int cur, pos, u;
     dync__gen_val *val;                    /* instruction * UNROLL + u */
     int32_t *in_list;                      /* by instruction: the list it was last made in */
@@ -342,17 +344,26 @@ DYNC__FN uint32_t dync__gen_after_row(dync__gen *, uint32_t taken);
 DYNC__FN int dync__gen_after(dync__gen *, int reg, uint32_t taken);
 /* ---- gen_gemm.c ------------------------------------------------------------------------------ */
 DYNC__FN void dync__gen_products(dync__asm *, const dync__gen_sums *, int u);
+/* ---- gen_lanes.c ----------------------------------------------------------------------------- */
+/* the list begun, for each of U vectors */
+DYNC__FN void dync__gen_emit_list(dync__gen *);
+/* END lanes are left: what masks need */
+DYNC__FN void dync__gen_tail_masks(dync__gen *);
+/* Lanes from LANE to the limit in END (or memory): U vectors at a time, `turns` times in turn, then
+ * what is left. `end`: where the limit stands; most: vectors at once. */
+DYNC__FN void dync__gen_lanes(dync__gen *, dync__place end, int most);
+/* `span` lanes from LANE on, to `lanes` at most; few instructions are written out for a whole span.
+ * `limit`: room in the frame. */
+DYNC__FN void dync__gen_lanes_of(dync__gen *, int span, int most, dync__place lanes,
+                                 dync__place limit);
 /* ---- gen_loops.c ----------------------------------------------------------------------------- */
 /* what code of a kernel changes of the caller's registers */
 enum {
     DYNC__GEN_SAVED = 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | 1 << DYNC__G_A5 | 1 << DYNC__G_A6 |
                       1 << DYNC__G_A7 | 1 << DYNC__G_A8
 };
-/* the list begun, for each of U vectors; row code */
-DYNC__FN void dync__gen_emit_list(dync__gen *);
+/* row code */
 DYNC__FN void dync__gen_row_list(dync__gen *, int list);
-/* END lanes are left: what masks need */
-DYNC__FN void dync__gen_tail_masks(dync__gen *);
 /* vectors at once: as many as registers allow, at most `most` */
 DYNC__FN int dync__gen_unroll(dync__gen *, int list, int most);
 /* addresses at the start of a phase: registers, then the frame if inner loops move them */

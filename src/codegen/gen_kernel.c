@@ -31,7 +31,25 @@ static void dync__gen_columns(dync__gen *g, bool masked)
     g->masked = false;
 }
 
-static void dync__gen_vertical(dync__gen *g)
+/* END lanes are left. most: vectors at once; those of fewer lanes never leave half. */
+static void dync__gen_vertical_tail(dync__gen *g, int most, int done)
+{
+    int all = g->U, more = dync__a_label(&g->a);
+    if (all > 1 && most > 3 && !g->tall) {
+        g->U = all / 2;
+        DYNC__A(&g->a, JUMP_IF_N, .op = DYNC__IF_GT, .y = dync__a_reg(DYNC__G_END),
+                .n = g->U * g->V, .label = more);
+        dync__gen_tail_masks(g);
+        dync__gen_columns(g, true);
+        DYNC__A(&g->a, JUMP, .label = done);
+        DYNC__A(&g->a, LABEL, .label = more);
+        g->U = all;
+    }
+    dync__gen_tail_masks(g);
+    dync__gen_columns(g, true);
+}
+
+static void dync__gen_vertical(dync__gen *g, int most)
 {
     dync__asm *a = &g->a;
     int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a),
@@ -52,8 +70,7 @@ static void dync__gen_vertical(dync__gen *g)
     DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
     DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
             .label = done);
-    dync__gen_tail_masks(g);
-    dync__gen_columns(g, true);
+    dync__gen_vertical_tail(g, most, done);
     DYNC__A(a, LABEL, .label = done);
 }
 
@@ -191,7 +208,7 @@ static void dync__gen_copy_slots(dync__gen *g, bool in)
 /* g->U on entry: the most vectors at once. */
 DYNC__FN void dync__gen_emit(dync__gen *g)
 {
-    int most = g->U, phases = g->b->n_phases;
+    int all = g->U, most = all, phases = g->b->n_phases;
     g->saved_sp = dync__gen_frame(g, 8);
     g->stage = dync__gen_frame(g, 64);
     g->stage2 = dync__gen_frame(g, 64 + 8);
@@ -239,11 +256,11 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
     g->U = most;
     int end = dync__a_label(&g->a), out = dync__a_label(&g->a);
     if (g->tall) dync__gen_if_segment(g, DYNC__IF_EQ, 1, end);
-    if (g->vertical) dync__gen_vertical(g);
+    if (g->vertical) dync__gen_vertical(g, all);
     if (g->tall) DYNC__A(&g->a, JUMP, .label = out);
     DYNC__A(&g->a, LABEL, .label = end);
     g->ends = g->tall;
-    if (g->tall) dync__gen_vertical(g);
+    if (g->tall) dync__gen_vertical(g, all);
     DYNC__A(&g->a, LABEL, .label = out);
     for (int s = 1; g->split && s <= 2 * phases; s++)
         dync__gen_if_segment(g, DYNC__IF_EQ, s, labels[s]);

@@ -7,9 +7,8 @@
  *       list 1, phase 0, list 3...     for U vectors of rows, the last ones masked
  *                                        list 1, phase 0, list 3...
  *   phase: for the outer of the      phase: for all inner loops
- *     inner loops: for U vectors
- *     of the last one, then the
- *     rest masked
+ *     inner loops: the last one's
+ *     lanes (gen_lanes.c)
  *
  * A phase's addresses stand in registers as far as they go, else in the frame; so do its
  * accumulators and most used constants. */
@@ -23,70 +22,7 @@ DYNC__LEAN
 static const int8_t dync__gen_bases[] = {DYNC__G_A0, DYNC__G_A1, DYNC__G_A2, DYNC__G_A3, DYNC__G_A4,
                                          DYNC__G_A5, DYNC__G_A6, DYNC__G_A7, DYNC__G_A8};
 
-/* ---- a list ---------------------------------------------------------------------------------- */
-
-static void dync__gen_emit_inst(dync__gen *g, int i)
-{
-    const dync__loop_plan *b = g->b;
-    const dync__inst *in = dync__gen_inst(g, i);
-    bool back = b->keep[i] && dync__lp_list(b, i) != g->cur;
-    if (back) {
-        dync__gen_keep(g, i, true);
-        dync__gen_end(g);
-        return;
-    }
-    switch (in->prim) {
-    case DYNC__P_load: dync__gen_load(g, i); break;
-    case DYNC__P_loadx: dync__gen_gather(g, i); break;
-    case DYNC__P_store: dync__gen_store(g, i); break;
-    case DYNC__P_index: dync__gen_index(g, i); break;
-    case DYNC__P_reduce: dync__gen_reduce(g, i); break;
-    case DYNC__P_scan: dync__gen_scan(g, i); break;
-    default:
-        /* made with its cone */
-        if (g->val[i * DYNC__GEN_UNROLL + g->u].reg >= 0 ||
-            g->val[i * DYNC__GEN_UNROLL + g->u].spill >= 0)
-            dync__gen_src(g, i);
-        else
-            dync__gen_prim(g, i);
-        break;
-    }
-    if (dync__inst_has_value(in) && in->prim != DYNC__P_reduce) {
-        if (g->slot[i] >= 0) dync__gen_slot_store(g, i);
-        if (b->keep[i]) dync__gen_keep(g, i, false);
-    }
-    dync__gen_end(g);
-}
-
-DYNC__FN void dync__gen_emit_list(dync__gen *g)
-{
-    const dync__gen_list *l = &g->list[g->cur];
-    dync__gen_reset(g);
-    for (g->pos = 0; g->pos < l->n && !g->a.failed; g->pos++) {
-        int i = l->at[g->pos];
-        if (g->a.listing) {
-            const dync__inst *in = dync__gen_inst(g, i);
-            dync__str_addf(g->a.listing, "  ; v%d %s%s%s\n", i, dync__prim_info(in->prim)->name,
-                           in->origin ? " of " : "", in->origin ? in->origin : "");
-        }
-        int cone = g->cone_of[i];
-        if (cone >= 0 && g->val[i * DYNC__GEN_UNROLL].reg < 0 &&
-            g->val[i * DYNC__GEN_UNROLL].spill < 0)
-            dync__gen_cold(g, i);
-        for (g->u = 0; g->u < (g->leads[i] ? 1 : g->U); g->u++) dync__gen_emit_inst(g, i);
-    }
-    g->u = 0;
-}
-
-/* END lanes are left: what masks need. */
-DYNC__FN void dync__gen_tail_masks(dync__gen *g)
-{
-    DYNC__A(&g->a, PUT, .x = DYNC__G_END, .y = dync__gen_at(g->tail_count));
-    g->pos = 0;
-    dync__gen_reset(g);
-    DYNC__A(&g->a, TAIL, .v = dync__gen_vt(g, g->wide ? DYNC_I64 : DYNC_I32), .n = g->U,
-            .m = g->tail_mask, .y = dync__gen_at(g->tail_count));
-}
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__gen_row_list(dync__gen *g, int list)
 {
@@ -103,7 +39,7 @@ DYNC__FN int dync__gen_unroll(dync__gen *g, int list, int most)
 {
     dync__gen_begin_list(g, list);
     int each = dync__gen_pressure(g, list), u = most;
-    while (u > 1 && u * each + 2 > g->n_regs) u /= 2;
+    while (u > 1 && u * each + 2 > g->n_regs) u = (u + 1) / 2;
     return u;
 }
 
@@ -186,72 +122,6 @@ static bool dync__gen_has_ordered(const dync__gen *g, int phase)
     return false;
 }
 
-/* The list for each turn: U vectors, from LANE on. */
-static void dync__gen_turns(dync__gen *g)
-{
-    for (g->turn = 0; g->turn < g->turns; g->turn++) {
-        dync__gen_emit_list(g);
-        DYNC__A(&g->a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->U * g->V);
-    }
-    g->turn = 0;
-}
-
-/* Lanes from LANE to the limit in END (or memory): U vectors at a time, `turns` times in turn, then
- * what is left. `end`: where the limit stands. */
-static void dync__gen_lanes(dync__gen *g, dync__place end)
-{
-    dync__asm *a = &g->a;
-    int body = dync__a_label(a), tail = dync__a_label(a), done = dync__a_label(a);
-    DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
-    DYNC__A(a, SUB_N, .y = dync__a_reg(DYNC__G_END), .n = g->U * g->V * g->turns);
-    DYNC__A(a, JUMP_IF, .op = DYNC__IF_GT, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
-            .label = tail);
-    DYNC__A(a, LABEL, .label = body);
-    g->masked = false;
-    dync__gen_turns(g);
-    DYNC__A(a, JUMP_IF, .op = DYNC__IF_LE, .x = DYNC__G_LANE, .y = dync__a_reg(DYNC__G_END),
-            .label = body);
-    DYNC__A(a, LABEL, .label = tail);
-    g->masked = true;
-    for (g->turn = 0; g->turn < g->turns; g->turn++) {
-        if (g->turn) DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_LANE), .n = g->U * g->V);
-        DYNC__A(a, GET, .to = DYNC__G_END, .y = end);
-        DYNC__A(a, LESS_JUMP, .op = DYNC__IF_LE, .to = DYNC__G_END, .y = dync__a_reg(DYNC__G_LANE),
-                .label = done);
-        dync__gen_tail_masks(g);
-        dync__gen_emit_list(g);
-    }
-    g->turn = 0;
-    g->masked = false;
-    DYNC__A(a, LABEL, .label = done);
-}
-
-/* `span` lanes from LANE on, to `lanes` at most; few instructions are written out for a whole span.
- * `limit`: room in the frame. */
-static void dync__gen_lanes_of(dync__gen *g, int span, dync__place lanes, dync__place limit)
-{
-    dync__asm *a = &g->a;
-    int step = g->U * g->V * g->turns, rest = dync__a_label(a), done = dync__a_label(a);
-    bool out = span <= DYNC__GEN_GRAIN && g->list[g->cur].n <= DYNC__GEN_WRITTEN_OUT;
-    g->masked = false;
-    DYNC__A(a, ADDRESS, .to = DYNC__G_END, .y = dync__a_mem(DYNC__G_LANE, span));
-    DYNC__A(a, JUMP_IF, .op = out ? DYNC__IF_GT : DYNC__IF_LE, .x = DYNC__G_END, .y = lanes,
-            .label = rest);
-    for (int at = 0; out && at < span; at += step) dync__gen_turns(g);
-    if (out) {
-        DYNC__A(a, JUMP, .label = done);
-        DYNC__A(a, LABEL, .label = rest);
-        dync__gen_reset(g);
-    }
-    DYNC__A(a, GET, .to = DYNC__G_END, .y = lanes);
-    if (!out) DYNC__A(a, LABEL, .label = rest);
-    DYNC__A(a, PUT, .x = DYNC__G_END, .y = limit);
-    dync__gen_lanes(g, limit);
-    DYNC__A(a, GET, .to = DYNC__G_LANE, .y = limit);
-    DYNC__A(a, LABEL, .label = done);
-    dync__gen_reset(g);
-}
-
 static void dync__gen_clear(dync__gen *g, int32_t at)
 {
     DYNC__A(&g->a, SET, .to = DYNC__G_T0, .n = 0);
@@ -293,14 +163,15 @@ DYNC__FN void dync__gen_row_phase(dync__gen *g, int phase, int most)
     dync__place lanes = dync__gen_arg(8 * DYNC__GW_LANES);
     DYNC__A(a, SET, .to = DYNC__G_LANE, .n = 0);
     if (!ordered && !far) {
-        dync__gen_lanes(g, lanes);
+        dync__gen_lanes(g, lanes, most);
     } else {
         int grain = dync__a_label(a);
         DYNC__A(a, LABEL, .label = grain);
         dync__gen_reset(g);
         if (far) dync__gen_prefetch_page(g, list);
         if (ordered) dync__gen_reduce_init(g, phase, true, false);
-        dync__gen_lanes_of(g, ordered ? DYNC__GEN_GRAIN : 1024, lanes, dync__gen_at(grains + 8));
+        dync__gen_lanes_of(g, ordered ? DYNC__GEN_GRAIN : 1024, most, lanes,
+                           dync__gen_at(grains + 8));
         if (ordered) dync__gen_grain_end(g, phase, grains);
         DYNC__A(a, JUMP_IF, .op = DYNC__IF_LT, .x = DYNC__G_LANE, .y = lanes, .label = grain);
     }

@@ -292,16 +292,49 @@ static void dync__acc_take_mask(dync__gen *g, const dync__gen_red *r, int acc, i
         DYNC__A(a, CLEAR, .v = v, .to = acc, .z = k);
 }
 
+/* x of what is halved into the accumulator that its lanes have in the order, by the bits of
+ * LANE. */
+static void dync__acc_take_halved(dync__gen *g, const dync__gen_red *r, int x)
+{
+    dync__asm *a = &g->a;
+    int done = dync__a_label(a), other[DYNC__COUNT_OF(r->reg)], u = g->u;
+    if (g->masked) {
+        int tail = dync__gen_tail(g, dync__gen_type_wide(r->type)), t = dync__gen_temp(g);
+        dync__vt v = dync__gen_vt(g, dync__acc_type(r));
+        DYNC__A(a, LOAD, .v = v, .to = t, .y = r->identity);
+        DYNC__A(a, MERGE, .v = v, .to = t, .y = dync__a_reg(x), .z = tail);
+        x = t;
+    }
+    for (int k = u; k < r->n_acc; k += g->U) {
+        if (k > u) DYNC__A(a, LABEL, .label = other[k]);
+        for (int by = r->n_acc / 2; by >= g->U; by /= 2) {
+            if ((k - u) % (2 * by)) continue;
+            other[k + by] = dync__a_label(a);
+            DYNC__A(a, TEST_JUMP, .op = DYNC__IF_NE, .x = DYNC__G_LANE, .n = by * g->V,
+                    .label = other[k + by]);
+        }
+        dync__acc_op(g, r, g->V, r->reg[k], dync__a_reg(x));
+        if (k + g->U < r->n_acc) DYNC__A(a, JUMP, .label = done);
+    }
+    DYNC__A(a, LABEL, .label = done);
+}
+
 DYNC__FN void dync__gen_reduce(dync__gen *g, int i)
 {
     dync__asm *a = &g->a;
     const dync__gen_red *r = dync__acc_of(g, i);
     int value = dync__gen_inst(g, i)->arg[0], own = (g->turn * g->U + g->u) % r->n_acc;
     dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-    bool indexed = r->ordered && !g->vertical && g->turns * g->U * g->V % DYNC__GEN_LANES,
+    bool halved = g->parts && r->ordered && r->in_regs && r->n_acc > g->U;
+    bool indexed = r->ordered && !g->vertical && !r->in_regs &&
+                   g->turns * g->U * g->V % DYNC__GEN_LANES,
          direct = r->ordered && r->in_regs && !g->masked; /* a load is the operand */
     if (dync__acc_is_arg(r)) {
         dync__acc_take_place(g, r, value);
+        return;
+    }
+    if (halved) {
+        dync__acc_take_halved(g, r, dync__gen_src(g, value));
         return;
     }
     if (direct) {

@@ -16,9 +16,10 @@ typedef struct random_kernel {
     bool stored;
 } random_kernel;
 
-TEST__UNUSED static int64_t random_long; /* not 0: rows are this long at least, and few */
-TEST__UNUSED static bool random_short;   /* many rows of at most 16 elements */
-TEST__UNUSED static bool random_draws;   /* random numbers too, which not every test can follow */
+TEST__UNUSED static int64_t random_long;  /* not 0: rows are this long at least, and few */
+TEST__UNUSED static bool random_short;    /* many rows of at most 16 elements */
+TEST__UNUSED static int64_t random_lanes; /* not 0: so many in one of the last loops */
+TEST__UNUSED static bool random_draws;    /* random numbers too, which not every test can follow */
 TEST__UNUSED static int type_of(random_kernel *g, int v) { return dync__lb_type(&g->b, v); }
 
 TEST__UNUSED static void keep_value(random_kernel *g, int v, bool exact)
@@ -307,6 +308,9 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
     if (random_long && n_dims - n_outer == 2) extent[n_dims - 2] = 1;
     if (random_long && n_outer)
         extent[n_outer - 1] = test_random() % 3 ? test_random_int(1, 3) : test_random_int(8, 9);
+    for (int d = 0, at = n_dims > n_outer && test_random() % 3 ? n_dims : n_outer;
+         random_lanes && d < n_dims; d++)
+        extent[d] = d == at - 1 ? random_lanes : test_random_int(1, 4);
     memset(g, 0, sizeof *g);
     g->k = dync__kernel_new(&g->arena, "random", n_outer, n_dims, extent);
     g->b.k = g->k;
