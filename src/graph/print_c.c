@@ -130,9 +130,8 @@ DYNC__FN void dync__graph_print_c_inside(dync__str *s, const dync__graph *g, con
     dync__c_functions(&p);
 }
 
-DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
+static void dync__c_graph(dync__str *s, const dync__graph *g)
 {
-    if (!dync__graph_prints(s)) return;
     dync__c_printer p = {s, g, false, g->name};
     const dync__node *out = g->node.n && g->node.at[g->node.n - 1]->kind == DYNC__N_OUTPUT
                                 ? g->node.at[g->node.n - 1]
@@ -162,6 +161,25 @@ DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
     dync__str_add(s, "}\n");
 }
 
+/* What is asked about symbolic sizes on the way is nobody's guard. */
+static void dync__graph_write(dync__str *s, const dync__graph *g,
+                              void (*print)(dync__str *, const dync__graph *))
+{
+    dync__symtab *before = dync__tls.syms,
+                 *syms = g->syms ? dync__symtab_copy(g->syms, NULL) : NULL;
+    s->failed = s->failed || (g->syms && !syms);
+    if (s->failed) return;
+    dync__tls.syms = g->syms ? syms : before;
+    print(s, g);
+    dync__tls.syms = before;
+    dync__symtab_free(syms);
+}
+
+DYNC__FN void dync__graph_print_c(dync__str *s, const dync__graph *g)
+{
+    if (dync__graph_prints(s)) dync__graph_write(s, g, dync__c_graph);
+}
+
 /* Text into memory of the scope; an empty one on failure, so that a failed chain may be printed. */
 static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, const dync__graph *))
 {
@@ -169,14 +187,7 @@ static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, c
     dync__str s = {0};
     DYNC__NEEDS(DYNC_NO_PRINT_GRAPH, "a graph's text", nothing);
     if (!g) return nothing;
-    /* what is asked about symbolic sizes on the way is nobody's guard */
-    dync__symtab *before = dync__tls.syms,
-                 *syms = g->syms ? dync__symtab_copy(g->syms, NULL) : NULL;
-    if (g->syms && !syms) return nothing;
-    dync__tls.syms = g->syms ? syms : before;
-    print(&s, g);
-    dync__tls.syms = before;
-    dync__symtab_free(syms);
+    dync__graph_write(&s, g, print);
     char *out = s.failed ? NULL : dync__scope_alloc(s.n + 1);
     if (out && s.n) memcpy(out, s.at, s.n);
     dync__str_free(&s);
@@ -185,7 +196,7 @@ static char *dync__graph_text(const dync__graph *g, void (*print)(dync__str *, c
 
 DYNC_API char *dync_graph_str(const dync_graph *graph)
 {
-    return dync__graph_text(dync__graph_open(graph, "dync_graph_str"), dync__graph_print_c);
+    return dync__graph_text(dync__graph_open(graph, "dync_graph_str"), dync__c_graph);
 }
 DYNC_API char *dync_graph_readable(const dync_graph *graph)
 {

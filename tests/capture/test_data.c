@@ -136,6 +136,15 @@ TEST(backward_dynamic)
         if (cases[i].grad) all_calls(i, DYNC_DYNAMIC_ON, true);
 }
 
+/* What is printed asks about sizes, too: nothing comes of it. */
+TEST(logged)
+{
+    REQUIRE(freopen("build/test_data_log.txt", "w", stderr) != NULL);
+    dync_set_log("graph,guards,recompiles,aot,ir,code,perf,joint,forward,backward");
+    for (int i = 0; i < N_CASES; i++) all_calls(i, DYNC_DYNAMIC_ON, cases[i].grad);
+    dync_set_log("");
+}
+
 /* A size that data give compiles nothing anew. */
 TEST(no_code_for_each_size)
 {
