@@ -47,7 +47,8 @@ DYNC_API const char *dync_error_class(void);
 DYNC_API void dync_clear_error(void);
 
 /* dync_on_error: fn is called with each first error of this thread instead of printing it.
- *   fn      NULL: print again. It returns normally; it may call dync
+ *   fn      NULL: print again. It returns normally; it may call dync: what fails there is recorded
+ *           and not told again
  *   thread  any */
 DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user), void *user);
 

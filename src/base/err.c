@@ -45,7 +45,10 @@ DYNC__RARE static void dync__err_report(const dync__error_slot *e)
 {
     if (dync__tls.quiet) return;
     if (dync__tls.error_handler) {
+        if (dync__tls.telling) return; /* one that clears the error and fails again would not end */
+        dync__tls.telling = true;
         dync__tls.error_handler(e->status, e->message, dync__tls.error_user);
+        dync__tls.telling = false;
         return;
     }
 #ifndef DYNC_NO_STDIO
@@ -200,6 +203,7 @@ DYNC__RARE DYNC_API void dync_clear_error(void)
 DYNC__RARE DYNC_API void dync_on_error(void (*fn)(dync_status, const char *message, void *user),
                                        void *user)
 {
+    dync__tls.telling = false;
     dync__tls.error_handler = fn;
     dync__tls.error_user = user;
 }

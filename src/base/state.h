@@ -21,7 +21,8 @@ typedef struct dync__thread {
     dync__error_slot error;
     void (*error_handler)(dync_status, const char *, void *);
     void *error_user;
-    dync_loc at; /* the user's source line of the operator in flight */
+    bool telling; /* the handler runs */
+    dync_loc at;  /* the user's source line of the operator in flight */
     /* of the dync_call that begins: read before any of the user's code runs */
     dync_loc call_at;
     const char *op; /* its name, for messages */

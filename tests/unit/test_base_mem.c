@@ -212,6 +212,27 @@ TEST(the_first_error_stays)
     EXPECT_EQ_STR(dync_error_class(), "InvalidBackend");
 }
 
+static int told;
+static void fails_again(dync_status status, const char *message, void *user)
+{
+    (void)status, (void)message, (void)user;
+    if (++told > 1000) return; /* without end */
+    dync_clear_error();
+    dync__fail(DYNC_ERR_SHAPE, "in the handler");
+}
+TEST(a_handler_that_fails_is_not_called_again)
+{
+    dync_on_error(fails_again, NULL);
+    for (int i = 1; i < 4; i++) {
+        dync__fail(DYNC_ERR_VALUE, "outside");
+        EXPECT_EQ_INT(told, i);
+        EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+        EXPECT_EQ_STR(dync_error_message(), "in the handler");
+        dync_clear_error();
+    }
+    dync_on_error(NULL, NULL);
+}
+
 TEST(a_long_message_keeps_its_place)
 {
     static char text[3000];
