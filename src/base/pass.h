@@ -32,6 +32,7 @@
     X(sized_plans, STAGE,  none,                   OPTIONAL, "and become plans once, with their machine code") \
     X(over,        STAGE,  none,                   OPTIONAL, "new values of inputs are written into them") \
     X(lower,       STAGE,  none,                   ALWAYS,   "operators become loops and kernel calls") \
+    X(dense,       STAGE,  none,                   OPTIONAL, "what a kernel would copy first, loops copy") \
     X(tables,      STAGE,  none,                   OPTIONAL, "small tables that no argument reaches are computed") \
     X(fuse,        STEPS,  dync__steps_fuse,       OPTIONAL, "loops become one nest")                 \
     X(simplify,    KERNEL, dync__kernel_simplify,  OPTIONAL, "constants, equal and dead instructions go") \

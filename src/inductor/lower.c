@@ -304,8 +304,9 @@ DYNC__FN dync_status dync__lower_steps(dync__lowerer *w, dync__graph *g, const b
     w->g = g;
     w->pb.arena = &w->arena;
     w->pb.device = dync__graph_device(g);
-    w->pb.fast_math = options->fast_math != 0;
-    w->pb.winograd = options->winograd;
+    w->pb.fast_math = options && options->fast_math != 0;
+    w->pb.winograd = options ? options->winograd : 0;
+    w->pb.dense = options != NULL;
     w->pb.sized = sized;
     dync__graph_renumber(g);
     size_t n = (size_t)g->node.n + 1;
@@ -371,9 +372,8 @@ DYNC__FN dync_status dync__inductor_lower(dync__graph *g, const bool *used,
 DYNC__FN dync_status dync__inductor_steps(dync__graph *g, bool sized, dync__arena *arena,
                                           dync__pb *pb, dync__lowered *out)
 {
-    static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__lowerer w;
-    dync_status status = dync__lower_steps(&w, g, NULL, &plain, sized, out);
+    dync_status status = dync__lower_steps(&w, g, NULL, NULL, sized, out);
     *arena = w.arena;
     *pb = w.pb;
     pb->arena = arena;

@@ -38,7 +38,8 @@ typedef struct dync__lowerer {
 } dync__lowerer;
 
 /* lower.c: everything up to the unfused steps in pb, and outputs without a plan; the caller frees
- * the arena. sized: sizes are those of the thread's table. */
+ * the arena. sized: sizes are those of the thread's table. options NULL: the usual ones, for steps
+ * that others read: kernels take operands as they lie. */
 DYNC__FN dync_status dync__lower_steps(dync__lowerer *, dync__graph *, const bool *used,
                                        const dync__options *, bool sized, dync__lowered *out);
 DYNC__FN dync__plan_options dync__lower_options(const dync__lowerer *, const dync__options *);

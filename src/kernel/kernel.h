@@ -94,41 +94,44 @@ typedef struct dync__kcall_row {
     /* multiplications of a run, which keeps to one thread: two may run side by side; NULL: it
      * shares its work among threads itself, or is too short */
     double (*alone)(const dync__kcall *);
+    bool dense; /* on the CPU it copies what is not row major, which loops do faster (op/lower.c) */
 } dync__kcall_row;
 /* A row, an object of its own, which whoever lowers to it names: name, form of its attributes
- * (attr.h), whether there are pieces for symbolic sizes, whether it runs alone, operands. Every
- * layout may be strided; dtypes f32, f64 and by way of f32 f16 and bf16; integers where said. */
+ * (attr.h), whether there are pieces for symbolic sizes, whether it runs alone, whether it is
+ * dense, operands. Every layout may be strided; dtypes f32, f64 and by way of f32 f16 and bf16;
+ * integers where said. */
 /* clang-format off */
 #define DYNC__KERNELS(X) \
-    X(matmul, none, , ) /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c; integers too */ \
-    X(addmm, none, , ) /* a [M, K], b [K, N], bias ([M, N], by stride 0), c [M, N] = a@b + bias */ \
-    X(conv2d, conv, , ) /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
-    X(conv2d_grad_input, conv, , ) /* gy, w, gx */ \
-    X(conv2d_grad_weight, conv, , ) /* x, gy, gw */ \
-    X(int_conv2d, conv, , ) /* as conv2d; x and w of I8, the others of I32 */ \
-    X(max_pool2d, pool, , ) /* x, y, index i64 or n == 2 */ \
-    X(max_pool2d_grad, none, , ) /* gy, index, gx */ \
-    X(avg_pool2d, pool, , ) /* x, y */ \
-    X(avg_pool2d_grad, pool, , ) /* gy, gx */ \
-    X(cumsum, scan, , ) /* x, y; any dtype; not on the CPU */ \
-    X(sort, sort, , ) /* x, values, indices i64; equal elements stay in order */ \
-    X(index_add, scatter, , ) /* base, index i64, source, out: base, alpha * source's rows added */ \
-    X(scatter_add, scatter, , ) /* base, index i64, source, out */ \
-    X(scatter, scatter, , ) /* base, index i64, source, out; the last write in index order wins */ \
-    X(pad, pad, , ) /* x, the part of y where it goes, y: the border around it */ \
-    X(fourier, fourier, , ) /* x [rows, n (, 2)], y: dense; f32, f64 */ \
-    X(check_index, index, , ) /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
-    X(check_divisor, none, , ) /* integers; a zero among them is ZeroDivisionError */ \
-    X(attention, attention, pieces, ) /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y, log */ \
+    X(matmul, none, , , ) /* a [B.., M, K], b [B.., K, N] (stride 0 broadcasts), c; integers too */ \
+    X(addmm, none, , , ) /* a [M, K], b [K, N], bias ([M, N], by stride 0), c [M, N] = a@b + bias */ \
+    X(conv2d, conv, , , dense) /* x [N,C,H,W], w [O,C/g,KH,KW], bias [O] or n == 3, y */ \
+    X(conv2d_grad_input, conv, , , dense) /* gy, w, gx */ \
+    X(conv2d_grad_weight, conv, , , dense) /* x, gy, gw */ \
+    X(int_conv2d, conv, , , dense) /* as conv2d; x and w of I8, the others of I32 */ \
+    X(max_pool2d, pool, , , dense) /* x, y, index i64 or n == 2 */ \
+    X(max_pool2d_grad, none, , , dense) /* gy, index, gx */ \
+    X(avg_pool2d, pool, , , dense) /* x, y */ \
+    X(avg_pool2d_grad, pool, , , dense) /* gy, gx */ \
+    X(cumsum, scan, , , ) /* x, y; any dtype; not on the CPU */ \
+    X(sort, sort, , , dense) /* x, values, indices i64; equal elements stay in order */ \
+    X(index_add, scatter, , , ) /* base, index i64, source, out: base, alpha * source's rows added */ \
+    X(scatter_add, scatter, , , ) /* base, index i64, source, out */ \
+    X(scatter, scatter, , , ) /* base, index i64, source, out; the last write in index order wins */ \
+    X(pad, pad, , , ) /* x, the part of y where it goes, y: the border around it */ \
+    X(fourier, fourier, , , ) /* x [rows, n (, 2)], y: dense; f32, f64 */ \
+    X(check_index, index, , , ) /* index i64 or i32; an element outside of size is DYNC_ERR_INDEX */ \
+    X(check_divisor, none, , , ) /* integers; a zero among them is ZeroDivisionError */ \
+    X(attention, attention, pieces, , ) /* q [B.., L, E], k [B.., S, E], v [B.., S, V], y, log */ \
     /* of the sums [B.., L], mask [B.., L, S] maybe */ \
-    X(attention_grad, attention, pieces, ) /* gy, q, k, v, y, log, gq, gk, gv, mask maybe */ \
-    X(rnn_layer, rnn, pieces, alone) /* operands by role */ \
-    X(rnn_layer_grad, rnn, pieces, alone)
+    X(attention_grad, attention, pieces, , ) /* gy, q, k, v, y, log, gq, gk, gv, mask maybe */ \
+    X(rnn_layer, rnn, pieces, alone, ) /* operands by role */ \
+    X(rnn_layer_grad, rnn, pieces, alone, )
 /* clang-format on */
-#define DYNC__X(name, form, pieces, alone) DYNC__K_##name,
+#define DYNC__X(name, form, pieces, alone, dense) DYNC__K_##name,
 enum { DYNC__K_other, DYNC__KERNELS(DYNC__X) DYNC__N_KERNELS };
 #undef DYNC__X
-#define DYNC__X(name, form, pieces, alone) DYNC__DATA_DECL const dync__kcall_row dync__kcall_##name;
+#define DYNC__X(name, form, pieces, alone, dense) \
+    DYNC__DATA_DECL const dync__kcall_row dync__kcall_##name;
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
 DYNC__INLINE bool dync__kcall_is(const dync__kcall *c, int kind) { return c->row->kind == kind; }

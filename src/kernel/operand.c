@@ -74,10 +74,11 @@ DYNC__FN void dync__copy_elements(int ndim, const int64_t *shape, void *to_, int
     char *to = to_;
     const char *from = from_;
     int last = ndim - 1;
-    int64_t n = ndim ? shape[last] : 1, to_step = ndim ? to_stride[last] : 1,
-            from_step = ndim ? from_stride[last] : 1;
     for (int d = 0; d < ndim; d++)
         if (shape[d] == 0) return;
+    while (last > 0 && shape[last] == 1) last--;
+    int64_t n = ndim ? shape[last] : 1, to_step = ndim ? to_stride[last] : 1,
+            from_step = ndim ? from_stride[last] : 1;
     while (last > 0 && to_stride[last - 1] == n * to_step && from_stride[last - 1] == n * from_step)
         n *= shape[--last];
     for (;;) {
@@ -248,7 +249,9 @@ static const dync__attr_field dync__kcall_attr_none[] = {{0}};
 #define DYNC__PIECES_pieces(name) dync__k_##name##_pieces
 #define DYNC__ALONE_(name) NULL
 #define DYNC__ALONE_alone(name) DYNC__SMALLER(NULL, dync__k_##name##_alone)
-#define DYNC__X(name, form, pieces, alone)                                              \
+#define DYNC__DENSE_ false
+#define DYNC__DENSE_dense true
+#define DYNC__X(name, form, pieces, alone, dense)                                       \
     DYNC__DATA const dync__kcall_row dync__kcall_##name = {DYNC__TEXT(#name),           \
                                                            dync__k_##name##_prepare,    \
                                                            dync__k_##name,              \
@@ -258,10 +261,13 @@ static const dync__attr_field dync__kcall_attr_none[] = {{0}};
                                                            DYNC__PIECES_##pieces(name), \
                                                            false,                       \
                                                            false,                       \
-                                                           DYNC__ALONE_##alone(name)};
+                                                           DYNC__ALONE_##alone(name),   \
+                                                           DYNC__DENSE_##dense};
 DYNC__KERNELS(DYNC__X)
 #undef DYNC__X
 #undef DYNC__PIECES_
 #undef DYNC__PIECES_pieces
 #undef DYNC__ALONE_
 #undef DYNC__ALONE_alone
+#undef DYNC__DENSE_
+#undef DYNC__DENSE_dense

@@ -75,7 +75,7 @@ DYNC__INLINE void dync__copy_line(void *to_, const void *from_, size_t bytes)
     for (; bytes >= 4; bytes -= 4, to += 4, from += 4) memcpy(to, from, 4);
 }
 
-#define DYNC__X(name, form, pieces, alone)                        \
+#define DYNC__X(name, form, pieces, alone, dense)                 \
     DYNC__FN dync_status dync__k_##name##_prepare(dync__kcall *); \
     DYNC__FN dync_status dync__k_##name(const dync__kcall *, void *const *data, void *scratch);
 DYNC__KERNELS(DYNC__X)

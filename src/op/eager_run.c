@@ -64,7 +64,7 @@ DYNC__RARE static dync_status dync__eager_lower(dync__pb *pb, const dync__opcall
 DYNC__RARE static dync_status dync__eager_build(const dync__opcall *call, dync__eager_entry **out)
 {
     dync__arena arena = {0};
-    dync__pb pb = {.arena = &arena, .origin = call->row->name};
+    dync__pb pb = {.arena = &arena, .origin = call->row->name, .dense = true};
     dync__plan_options options = {.name = call->row->name, .passes = DYNC__EAGER_PASSES};
     dync__eager_entry *e = dync__calloc(sizeof *e);
     if (!e) return DYNC_ERR_MEMORY;

@@ -201,7 +201,8 @@ static bool dync__whole_is_settled(const dync__opcall *call)
 DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_entry *e)
 {
     dync__arena arena = {0};
-    dync__whole w = {.pb = {.arena = &arena, .origin = call->row->name, .device = DYNC_CPU}};
+    dync__whole w = {
+        .pb = {.arena = &arena, .origin = call->row->name, .device = DYNC_CPU, .dense = true}};
     dync__plan_options options = {
         .name = call->row->name, .passes = DYNC__EAGER_PASSES, .keeps = true};
     dync__error_guard guard;

@@ -6,6 +6,7 @@
  * dync__lower_end, every access through a strided operand, so views are index maps and nothing is
  * copied to be read. Loops without iterations are dropped. */
 #include "../dync.in.h"
+#include "../base/pass.h"
 #include "rows.h"
 DYNC__COLD
 
@@ -166,6 +167,36 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
 
 /* operands are copied, attr may be NULL. Order and meaning of operands are the kernel's own: see
  * its row in kernel/. */
+#if !defined(DYNC_SMALL)
+/* Row-major operands instead of those that are not: temporaries, copied by loops, which are fused
+ * with what is around and transpose in blocks, where the kernel's own copies take an element after
+ * another. given: the call's operands. */
+static dync_status dync__lower_dense(dync__pb *pb, dync__kcall *c, const dync__operand *given)
+{
+    for (int i = 0; i < c->n; i++) {
+        const dync__operand *o = &given[i];
+        if (dync__layout_is_contiguous(&o->lay)) continue;
+        DYNC__TRY(dync__lower_temp(pb, o->dtype, o->lay.ndim, o->lay.shape, &c->operand[i]));
+        c->operand[i].written = o->written;
+        if (!o->written) DYNC__TRY(dync__lower_copy(pb, o, &c->operand[i]));
+    }
+    if (!dync__pb_add_call(pb, c)) return DYNC_ERR_MEMORY;
+    for (int i = 0; i < c->n; i++)
+        if (given[i].written && c->operand[i].slot != given[i].slot)
+            DYNC__TRY(dync__lower_copy(pb, &c->operand[i], &given[i]));
+    return DYNC_OK;
+}
+
+static bool dync__lower_wants_dense(const dync__pb *pb, const dync__kcall_row *kernel)
+{
+    return pb->dense && kernel->dense && dync__device_is(pb->device, DYNC__DEV_HOST) &&
+           dync__pass_on(DYNC__PASS_dense);
+}
+#else
+#define dync__lower_wants_dense(pb, kernel) false
+#define dync__lower_dense(pb, c, given) DYNC_OK
+#endif
+
 DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, const dync__kcall_row *kernel, int n,
                                        const dync__operand *operands, const dync__attr *attr)
 {
@@ -178,6 +209,7 @@ DYNC__FN dync_status dync__lower_kcall(dync__pb *pb, const dync__kcall_row *kern
     c->at = pb->at;
     for (int i = 0; i < n; i++) c->operand[i] = operands[i];
     if (attr) c->attr = *attr;
+    if (dync__lower_wants_dense(pb, kernel)) return dync__lower_dense(pb, c, operands);
     return dync__pb_add_call(pb, c) ? DYNC_OK : DYNC_ERR_MEMORY;
 }
 

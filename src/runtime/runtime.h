@@ -52,6 +52,7 @@ typedef struct dync__pb {
      * lowered; -1 or NULL: a constant */
     const int32_t *number_slot;
     bool fast_math;
+    bool dense; /* not for others to read: a dense kernel gets row-major operands */
     /* sizes and strides may be symbolic, those of the table in force: steps for a form */
     bool sized;
     /* places of a side of the largest tile that convolutions may be computed by; 0: none */
