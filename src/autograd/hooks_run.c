@@ -44,7 +44,7 @@ static dync_status dync__hook_fits(const dync__tensor *grad, const dync__tensor 
 }
 
 /* The hooks of this moment: one that adds or removes others does so for the next time. On the
- * stack, as one may be left by longjmp; more of them are lost then. */
+ * stack or the scope's, as one may be left by longjmp. */
 typedef struct dync__hooks_taken {
     dync__hook_entry few[8], *at;
     int n;
@@ -54,15 +54,10 @@ static dync_status dync__hooks_now(const dync__hook_list *list, dync__hooks_take
 {
     size_t bytes = (size_t)list->n * sizeof *now->at;
     now->n = list->n;
-    now->at = list->n <= DYNC__COUNT_OF(now->few) ? now->few : dync__alloc(bytes);
+    now->at = list->n <= DYNC__COUNT_OF(now->few) ? now->few : dync__scope_alloc(bytes);
     if (!now->at) return DYNC_ERR_MEMORY;
     if (list->n) memcpy(now->at, list->at, bytes);
     return DYNC_OK;
-}
-
-static void dync__hooks_end(dync__hooks_taken *now)
-{
-    if (now->at && now->at != now->few) dync__free(now->at, (size_t)now->n * sizeof *now->at);
 }
 
 /* Replaces *grad (owned, may be NULL) by what fn returns. */
@@ -116,7 +111,6 @@ static dync_status dync__hooks_run_before(dync__gnode *node, dync__tensor **grad
     dync_status status = dync__hooks_now(dync__gnode_hooks(node), &now);
     for (int i = 0; status == DYNC_OK && i < now.n; i++)
         status = dync__hook_before(node, i, &now.at[i], &grad_out[now.at[i].nr]);
-    dync__hooks_end(&now);
     return status;
 }
 
@@ -132,7 +126,6 @@ static dync_status dync__hooks_run_after(dync__gnode *node, dync__tensor **grad_
     for (int i = 0; status == DYNC_OK && i < now.n; i++)
         if (now.at[i].kind == DYNC__HOOK_POST)
             status = dync__hook_call(&now.at[i], first < node->n_in ? &grad_in[first] : &none);
-    dync__hooks_end(&now);
     dync__unref(none);
     return status;
 }
@@ -148,7 +141,6 @@ static dync_status dync__hooks_run_accumulated(const dync__gnode *node)
         if (dync__error_count() != errors)
             status = dync_error() != DYNC_OK ? dync_error() : DYNC_ERR_RUNTIME;
     }
-    dync__hooks_end(&now);
     return status;
 }
 

@@ -93,6 +93,34 @@ TEST(a_hook_is_left)
     }
     dync_compiled_free(f);
 }
+/* Of a leaf, of a value and of a node; nothing of them stays when the scope has ended. */
+static void many_left(int kind)
+{
+    dync_tensor *x = leaf(), *y = dync_mul(x, 3), *l = dync_sum(y, DYNC_ALL, false);
+    for (int i = 0; i < 12; i++) {
+        if (kind == 0) dync_register_hook(x, doubles, NULL);
+        if (kind == 1) dync_register_hook(y, doubles, NULL);
+        if (kind == 2) dync_grad_fn_hook(y, NULL, doubles, NULL);
+        if (kind == 3) dync_register_post_accumulate_hook(x, after, NULL);
+    }
+    met = 0;
+    leaving = kind == 3 ? 10 : 19;
+    if (!setjmp(away)) {
+        dync_backward(l);
+        EXPECT(!"left");
+    }
+    leaving = 0;
+}
+TEST(many_hooks_are_left)
+{
+    int64_t before = 0;
+    for (int round = 0; round < 24; round++) {
+        DYNC_SCOPE many_left(round % 4);
+        DYNC_SCOPE works();
+        if (round == 8) before = dync_memory_stats().live_bytes;
+        if (round % 4 == 0 && round > 8) EXPECT_EQ_INT(dync_memory_stats().live_bytes, before);
+    }
+}
 static bool traced_left_at(int n, dync_compiled *f)
 {
     met = 0;
