@@ -173,7 +173,7 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *
     int64_t last = dync__sz_div(dync__sz_sub(d.d[2], reach), w->stride[0]),
             deep = dync__sz_add(last, 1), span = dync__sz_add(dync__sz_mul(last, w->stride[0]), 1);
     dync_tensor **part = dync__scope_alloc((size_t)(n + 1) * sizeof(*part)),
-                *planes = x && k ? dync_transpose(x, 1, 2) : NULL;
+                *planes = x && k ? dync_permute(x, dync_shape(0, 2, 1, 3, 4)) : NULL;
     for (int64_t i = 0; i < n && planes && part; i++) {
         int64_t from = i * w->dilation[0];
         part[i] = (dync_slice)(planes, 1, from, dync__sz_add(from, span), w->stride[0]);
@@ -188,7 +188,7 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *
             : NULL;
     dync_dims o = dync__oi_sizes(y);
     y = y ? dync_reshape(y, dync_shape(d.d[0], deep, o.d[1], o.d[2], o.d[3])) : NULL;
-    return y ? dync_transpose(y, 1, 2) : NULL;
+    return y ? dync_permute(y, dync_shape(0, 2, 1, 3, 4)) : NULL;
 }
 
 /* A convolution with the attributes of c. x [N, C, ...], k [M, C / group, ...], bias [M] or NULL;
@@ -319,7 +319,7 @@ static bool dync__oi_strided_planes(const dync__oi_window *w, const int64_t *str
     dync__oi_window flat = dync__oi_window_plane(w);
     dync_dims d = dync__oi_sizes(x), s = dync__oi_shape(k);
     dync_tensor *rows =
-                    dync_reshape(dync_transpose(x, 1, 2),
+                    dync_reshape(dync_permute(x, dync_shape(0, 2, 1, 3, 4)),
                                  dync_shape(dync__sz_mul(d.d[0], d.d[2]), d.d[1], d.d[3], d.d[4])),
                 *kernel = dync_reshape(k, dync_shape(s.d[0], s.d[1] * n, s.d[3], s.d[4])),
                 *each = bias ? dync_reshape(dync_expand(dync_unsqueeze(bias, 1), dync_shape(-1, n)),

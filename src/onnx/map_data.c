@@ -109,5 +109,5 @@ DYNC__FN bool dync__oi_is_data_size(int64_t size)
 /* The same of one element; -1 + error. */
 DYNC__FN int64_t dync__oi_data_number(dync_tensor *t)
 {
-    return dync__oi_data_size(t ? dync_reshape(t, DYNC_SCALAR) : NULL);
+    return dync__oi_data_size(t && dync__oi_rank(t) ? dync_reshape(t, DYNC_SCALAR) : t);
 }

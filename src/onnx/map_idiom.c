@@ -19,14 +19,15 @@ DYNC__COLD
     X(rsqrt,     "Div(1,Sqrt(a))")                                                                                \
     X(log2,      "Mul(Log(a),1.4426950408889634)")                                                                \
     X(log10,     "Mul(Log(a),0.4342944819032518)")                                                                \
-    X(expm1,     "Mul(Tanh(Mul(a,0.5)),Add(Exp(a),1))")
+    X(expm1,     "Mul(Tanh(Mul(a,0.5)),Add(Exp(a),1))")                                                           \
+    X(where,     "Or(And(a,b),And(Not(a),c))")
 /* clang-format on */
 
 typedef struct dync__oi_match {
     const dync__onnx_call *c;
     const char *at; /* what is left of the formula */
-    dync__onnx_place a;
-    bool bound;
+    dync__onnx_place operand[3];
+    bool bound[3];
 } dync__oi_match;
 
 /* Is the value known, and this number in its own precision? */
@@ -41,10 +42,10 @@ static bool dync__oi_match_number(const dync__oi_match *m, dync__onnx_place p, d
 
 static bool dync__oi_match_operand(dync__oi_match *m, dync__onnx_place p)
 {
-    m->at++;
-    if (m->bound) return m->a.up == p.up && m->a.at == p.at;
-    m->a = p;
-    return m->bound = true;
+    int i = *m->at++ - 'a';
+    if (m->bound[i]) return m->operand[i].up == p.up && m->operand[i].at == p.at;
+    m->operand[i] = p;
+    return m->bound[i] = true;
 }
 
 /* recursion: operands inside operands. The formula goes on behind what was matched. */
@@ -59,7 +60,7 @@ static bool dync__oi_match_node(dync__oi_match *m, const dync__onnx_step *s)
         if (i >= s->node->input.n) return false;
         dync__onnx_place p = s->in[i];
         const dync__onnx_body *b = m->c->frame->body;
-        if (*m->at == 'a') {
+        if (*m->at >= 'a' && *m->at <= 'c') {
             if (!dync__oi_match_operand(m, p)) return false;
         } else if (*m->at >= '0' && *m->at <= '9') {
             double number;
@@ -74,21 +75,46 @@ static bool dync__oi_match_node(dync__oi_match *m, const dync__onnx_step *s)
     return true;
 }
 
+/* Operators as the table calls them: on operands a, b, c; NULL: not of such types. */
+#define DYNC__OI_IDIOM_ONE(name)                                         \
+    static dync_tensor *dync__oi_idiom_##name(dync_tensor *const *in)    \
+    {                                                                    \
+        bool real = dync__dtype_info(dync__oi_type(in[0]))->kind == 'f'; \
+        return real ? (dync_##name)(in[0]) : NULL;                       \
+    }
+DYNC__OI_IDIOM_ONE(gelu)
+DYNC__OI_IDIOM_ONE(gelu_tanh)
+DYNC__OI_IDIOM_ONE(silu)
+DYNC__OI_IDIOM_ONE(rsqrt)
+DYNC__OI_IDIOM_ONE(log2)
+DYNC__OI_IDIOM_ONE(log10)
+DYNC__OI_IDIOM_ONE(expm1)
+static dync_tensor *dync__oi_idiom_where(dync_tensor *const *in)
+{
+    return (dync_where)(in[0], dync_v_tensor(in[1]), dync_v_tensor(in[2]));
+}
+
 DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *c)
 {
     static const struct {
         const char *formula;
-        dync_tensor *(*fn)(dync_tensor *);
+        dync_tensor *(*fn)(dync_tensor *const *);
     } idiom[] = {
-#define DYNC__X(name, formula) {formula, (dync_##name)},
+#define DYNC__X(name, formula) {formula, dync__oi_idiom_##name},
         DYNC__OI_IDIOMS(DYNC__X)
 #undef DYNC__X
     };
     for (int i = 0; c->frame && i < DYNC__COUNT_OF(idiom); i++) {
         dync__oi_match m = {.c = c, .at = idiom[i].formula};
-        if (!dync__oi_match_node(&m, c->step) || !m.bound || m.a.up) continue;
-        dync_tensor *a = c->frame->value[m.a.at].t;
-        if (a && dync__dtype_info(dync__oi_type(a))->kind == 'f') return idiom[i].fn(a);
+        dync_tensor *in[3] = {0};
+        bool here = dync__oi_match_node(&m, c->step) && m.bound[0];
+        for (int k = 0; k < 3 && here && m.bound[k]; k++) {
+            in[k] = m.operand[k].up || m.operand[k].at < 0 ? NULL
+                                                           : c->frame->value[m.operand[k].at].t;
+            here = in[k] != NULL;
+        }
+        dync_tensor *y = here ? idiom[i].fn(in) : NULL;
+        if (y) return y;
     }
     return NULL;
 }

@@ -19,12 +19,21 @@ DYNC__FN int64_t dync__oi_scaled_size(int64_t in, double scale)
     return by > 1 ? dync__sz_div(out, by) : out;
 }
 
-/* A size plus n as a number of the graph. */
-static dync_tensor *dync__oi_size_real(int64_t size, int64_t n)
+/* A size plus n in f64: a number, or a tensor of one, as it is written and read. */
+static dync_value dync__oi_size_real(int64_t size, int64_t n)
 {
     dync_make make = {0};
-    make.dtype = DYNC_F64;
-    return dync_full_opt(dync__value_of_size(dync__sz_add(size, n)), make);
+    size = dync__sz_add(size, n);
+    if (!dync__is_token(size)) return dync_v_float((double)size);
+    make.dtype = DYNC_I64;
+    return dync_v_tensor(dync_to_dtype(dync_full_opt(dync__value_of_size(size), make), DYNC_F64));
+}
+
+/* What an axis is stretched by. scale 0: out / in, of which one is symbolic. */
+static dync_value dync__oi_open_scale(int64_t in, int64_t out, double scale)
+{
+    if (scale > 0) return dync_v_float(scale);
+    return dync_v_tensor((dync_div)(dync__oi_size_real(out, 0), dync__oi_size_real(in, 0)));
 }
 
 /* dync__oi_place of all results: [out], f64. scale 0: out / in. */
@@ -32,10 +41,9 @@ static dync_tensor *dync__oi_open_places(const dync__onnx_call *c, int64_t in, i
                                          double scale)
 {
     const char *mode = "coordinate_transformation_mode";
-    dync_tensor *x = dync_to_dtype(dync__oi_arange(0, out, 1, DYNC_I64), DYNC_F64),
-                *by = scale > 0 ? dync__oi_tensor_f(DYNC_F64, 0, NULL, &scale)
-                                : dync_div(dync__oi_size_real(out, 0), dync__oi_size_real(in, 0));
-    if (!x || !by) return NULL;
+    dync_tensor *x = dync_to_dtype(dync__oi_arange(0, out, 1, DYNC_I64), DYNC_F64);
+    dync_value by = dync__oi_open_scale(in, out, scale);
+    if (!x || (by.kind == DYNC_KIND_TENSOR && !by.as.t)) return NULL;
     bool symmetric = dync__oi_is(c, mode, "half_pixel_symmetric"),
          torch = dync__oi_is(c, mode, "pytorch_half_pixel"), data = dync__oi_is_data_size(out),
          one = !data && dync__sz_eq(out, 1);
@@ -49,11 +57,15 @@ static dync_tensor *dync__oi_open_places(const dync__onnx_call *c, int64_t in, i
     if (one && torch) return dync_sub(x, 0.5);
     dync_tensor *first = data && torch ? dync_sub(x, 0.5) : NULL;
     x = dync_sub(dync_div(dync_add(x, 0.5), by), 0.5);
-    if (first) return dync_where(dync_eq(dync__oi_size_real(out, 0), 1.0), first, x);
+    if (first) return dync_where((dync_eq)(dync__oi_size_real(out, 0), dync_v_float(1)), first, x);
     if (!symmetric || scale <= 0) return x; /* of sizes both centres are the same */
-    dync_tensor *width = dync_mul(dync__oi_size_real(in, 0), by);
-    dync_tensor *moved = dync_sub(1.0, dync_div(dync__oi_size_real(out, 0), width));
-    return dync_add(x, dync_mul(dync_div(dync__oi_size_real(in, 0), 2.0), moved));
+    bool open = dync__is_token(in);
+    dync_value width = open ? dync_v_tensor((dync_mul)(dync__oi_size_real(in, 0), by))
+                            : dync_v_float((double)in * scale),
+               half = open ? dync_v_tensor((dync_div)(dync__oi_size_real(in, 0), dync_v_float(2)))
+                           : dync_v_float((double)in / 2);
+    dync_tensor *moved = dync_sub(1.0, (dync_div)(dync__oi_size_real(out, 0), width));
+    return dync_add(x, (dync_mul)(half, dync_v_tensor(moved)));
 }
 
 /* The place that nearest_mode takes. */
@@ -109,8 +121,7 @@ static dync_tensor *dync__oi_resize_dense(const dync__onnx_call *c, dync_tensor 
                                           int64_t in, int64_t out, double scale, dync_tensor *place)
 {
     bool inside = dync__oi_int(c, "exclude_outside") != 0;
-    dync_tensor *by = scale > 0 ? dync__oi_tensor_f(DYNC_F64, 0, NULL, &scale)
-                                : dync_div(dync__oi_size_real(out, 0), dync__oi_size_real(in, 0));
+    dync_value by = dync__oi_open_scale(in, out, scale);
     int64_t reach = dync__oi_is(c, "mode", "cubic") ? 2 : 1, more = reach + 1;
     if (dync__oi_int(c, "antialias") && scale > 0 && scale < 1)
         more = (int64_t)ceil((double)reach / scale) + 1;
@@ -122,7 +133,9 @@ static dync_tensor *dync__oi_resize_dense(const dync__onnx_call *c, dync_tensor 
     at = at ? dync_to_dtype(at, DYNC_F64) : NULL;
     x = at ? dync__oi_open_take(x, axis, in, at) : NULL;
     dync_tensor *d = x && place ? dync_sub(at, dync_unsqueeze(place, 1)) : NULL;
-    if (d && dync__oi_int(c, "antialias")) d = dync_mul(d, dync_minimum(by, 1.0));
+    if (d && dync__oi_int(c, "antialias"))
+        d = dync_mul(d, scale > 0 ? dync_v_float(DYNC__MIN(scale, 1))
+                                  : dync_v_tensor((dync_minimum)(by, dync_v_float(1))));
     dync_tensor *w = dync__oi_open_kernel(c, d);
     w = w ? dync_div(w, dync_sum(w, dync_shape(1), true)) : NULL;
     w = w ? dync_to_dtype(w, (dync_dtype)dync__oi_type(x)) : NULL;

@@ -188,11 +188,44 @@ static bool dync__oi_range_is_sized(const dync__onnx_call *c, int64_t *w)
     return sized;
 }
 
+/* Is it known, one integer, and n? Sizes stay open. */
+static bool dync__oi_range_known(const dync__onnx_call *c, dync_tensor *t, int64_t n)
+{
+    int64_t w;
+    return t && !dync__oi_is_data(t) && dync__dtype_info(dync__oi_type(t))->kind == 'i' &&
+           dync_numel(t) == 1 && dync__oi_read_sizes(c, t, 1, &w) == 1 && w == n;
+}
+
+/* From 0 on by 1, as many integers as data say: the count as it was before it was given another
+ * shape, at least 0, which a maximum has made it already where the writer wrote it. */
+static dync_status dync__oi_range_count(dync__onnx_call *c)
+{
+    dync_tensor *n = dync__oi_in(c, 1);
+    const dync__onnx_step *s = dync__onnx_maker(c, 1);
+    while (s && s->row && (!strcmp(s->row->name, "Reshape") || !strcmp(s->row->name, "Squeeze"))) {
+        int at = s->in[0].up || s->in[0].at < 0 ? -1 : c->frame->body->maker[s->in[0].at];
+        n = dync__onnx_value_at(c->frame, s->in[0]).t;
+        s = at < 0 ? NULL : &c->frame->body->step[at];
+    }
+    bool least = s && s->row && strcmp(s->row->name, "Max") == 0 && s->node->input.n == 2 &&
+                 dync__oi_range_known(c, dync__onnx_value_at(c->frame, s->in[1]).t, 0);
+    if (n && dync__oi_rank(n)) n = dync_reshape(n, DYNC_SCALAR);
+    n = n && !least ? dync_maximum(n, 0) : n;
+    int64_t size = dync__oi_data_number(n);
+    if (size == -1) return dync_error();
+    dync_tensor *y = dync__oi_arange(0, size, 1, DYNC_I64);
+    int dtype = dync__oi_type(dync__oi_in(c, 0));
+    return dync__oi_out(c, 0, y && dtype != DYNC_I64 ? dync_to_dtype(y, (dync_dtype)dtype) : y);
+}
+
 /* max(ceil((limit - start) / delta), 0) numbers, as data say: ceil(a / b) is -floor(-a / b). */
 static dync_status dync__oi_range_data(dync__onnx_call *c)
 {
     dync_dtype dtype = (dync_dtype)dync__oi_type(dync__oi_in(c, 0));
     bool real = dync__dtype_info((int)dtype)->kind == 'f';
+    if (!real && dync__oi_range_known(c, dync__oi_in(c, 0), 0) &&
+        dync__oi_range_known(c, dync__oi_in(c, 2), 1))
+        return dync__oi_range_count(c);
     dync_tensor *v[3], *n, *y;
     for (int i = 0; i < 3; i++) {
         v[i] = dync__oi_in(c, i) ? dync_reshape(dync__oi_in(c, i), DYNC_SCALAR) : NULL;

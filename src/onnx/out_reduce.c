@@ -88,7 +88,8 @@ DYNC__FN dync__ox_name dync__ox_fill(dync__ox *w)
     if (open || !out->lay.ndim) {
         dync__ox_name x = a ? dync__ox_number(w, a, type)
                             : dync__ox_scalar(w, type, dync__ox_text(w) ? 1 : 0);
-        return dync__ox_as_out(w, dync__ox_expand(w, x, out->lay.ndim, out->lay.shape), type, 0);
+        if (out->lay.ndim) x = dync__ox_expand(w, x, out->lay.ndim, out->lay.shape);
+        return dync__ox_as_out(w, x, type, 0);
     }
     char *one = dync__arena_alloc(w->arena, 8);
     const int64_t shape = 1;

@@ -149,7 +149,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "Optional", 15, "type=", dync__oi_optional, NULL, NULL, 0},
     {"", "OptionalGetElement", 15, "", dync__oi_identity, NULL, NULL, 0},
     {"", "OptionalHasElement", 15, "", dync__oi_optional_has, NULL, NULL, 0},
-    DYNC__TWO("Or", 1, dync_logical_or, 0)
+    DYNC__TWO("Or", 1, dync_logical_or, DYNC__OI_ENDS)
     {"", "PRelu", 1, "consumed_inputs=", dync__oi_prelu, NULL, NULL, 0},
     {"", "Pad", 2, "mode=constant pads= value=0", dync__oi_pad, NULL, NULL, 0},
     {"", "Pow", 1, DYNC__OI_OLD, dync__oi_pow, NULL, NULL, DYNC__OI_WRAPS},

@@ -301,6 +301,12 @@ static dync_tensor *again_products(dync_tensor *x)
     dync_tensor *e = dync_einsum("abc,dbc->ad", dync_tuple(y, y));
     return dync_where(dync_triu(dync_ge(e, 0.0), 1), e, -1.0);
 }
+/* ONNX Runtime chooses between no bools, so that they are written as and, not, or */
+static dync_tensor *again_bools(dync_tensor *x)
+{
+    dync_tensor *y = dync_where(dync_gt(x, 0.0), dync_lt(x, 1.0), dync_lt(dync_abs(x), 0.5));
+    return dync_to_dtype(y, DYNC_F32);
+}
 static const struct {
     dync_tensor *(*fn)(dync_tensor *);
     const char *kept; /* operators that the first reading gives back, a text each */
@@ -312,6 +318,7 @@ static const struct {
                   "dync_shape(1, 1)|avg_pool2d(|dync_shape(1, 1), false, true)"},
     {again_sizes, "where("},
     {again_layers, "_rnn_layer"},
+    {again_bools, "where("},
     {again_products, "linear(|einsum(\"abc,dbc->ad\"|triu(ge, 1)"},
 };
 
