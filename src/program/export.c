@@ -45,9 +45,6 @@ static dync_status dync__program_detach(dync__graph *g)
     return DYNC_OK;
 }
 
-/* For shutdown, of a program that nobody freed. */
-static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
-
 /* Each input by the name of its argument, which its source tells. */
 static bool dync__program_name_inputs(dync__program *p)
 {
@@ -76,7 +73,6 @@ DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *na
     dync__program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
     dync__object_made(&p->root.object);
-    dync__root_set(&p->root, dync__program_end);
     p->n_leaves = leaf ? n_leaves : g->n_inputs;
     p->graph = dync__graph_ref(g);
     p->leaf = dync__alloc((size_t)g->n_inputs * sizeof *p->leaf);
@@ -105,7 +101,6 @@ DYNC__FN dync__program *dync__program_from_callable(dync_callable callable, cons
     dync__program *p = dync__calloc(sizeof *p);
     if (!p) return NULL;
     dync__object_made(&p->root.object);
-    dync__root_set(&p->root, dync__program_end);
     p->n_leaves = n_leaves;
     p->foreign = true;
     p->name = dync__program_identifier(name);
@@ -128,7 +123,7 @@ DYNC__FN void dync__program_free(dync__program *p)
 {
     if (!p) return;
     dync__object_end(&p->root.object);
-    dync__root_set(&p->root, NULL);
+    if (p->root.at) dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->other.destroy) p->other.destroy(p->other.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
@@ -316,11 +311,18 @@ DYNC_API dync_value(dync_program_run)(dync_program *handle, int nargs, const dyn
     return p ? dync__program_run(p, nargs, args) : DYNC_NONE;
 }
 
-/* Takes p: freed where it gets no handle. From here on it may be called as a function. */
+/* For shutdown, of a program that nobody freed. */
+static void dync__program_end(dync__root *r) { dync__program_free((dync__program *)(void *)r); }
+
+/* Takes p: freed where it gets no handle. From here on it may be called as a function, and is the
+ * user's: programs inside of others, and of the backend "ts", end with those. */
 DYNC__FN dync_program *dync__program_give(dync__program *p)
 {
     DYNC__ATOMIC_STORE(&dync__program_run_hook, dync__program_run);
     dync_program *handle = dync__program_handle(p);
-    if (!handle) dync__program_free(p);
+    if (handle)
+        dync__root_set(&p->root, dync__program_end);
+    else
+        dync__program_free(p);
     return handle;
 }

@@ -29,7 +29,7 @@ static void dync__ts_destroy(void *state) { dync__program_free(state); }
 static dync_status dync__ts_compile(dync__graph *, const dync_value *, int n, const char *options,
                                     dync_callable *, void *user);
 
-/* For each set of sizes, as sized.c asks: without options, which were told before. */
+/* As unlist.c, staged.c and sized.c ask: without options, which were told before. */
 static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n,
                                      const dync__options *options, dync_callable *out, void *user)
 {
@@ -37,7 +37,8 @@ static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n
     return dync__ts_compile(g, ex, n, NULL, out, user);
 }
 
-/* Graphs in parts (sizes that data decide) and symbolic ones come back here with plain sizes. */
+/* Graphs of lists (compiled autograd), in parts (sizes that data decide) and symbolic ones come back
+ * here with tensors and plain sizes. */
 static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
                                     const char *options, dync_callable *out, void *user)
 {
@@ -45,6 +46,8 @@ static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
     static const dync__options plain = DYNC__OPTIONS_DEFAULT;
     dync__options_ignored(options, "ts");
     dync__aot_use_stages();
+    if (dync__graph_takes_lists(g))
+        return dync__unlist_compile(g, ex, n, &plain, dync__ts_instance, user, out);
     if (dync__graph_is_staged(g))
         return dync__staged_compile(g, &plain, dync__ts_instance, user, out);
     if (dync__graph_is_sized(g))
