@@ -197,9 +197,12 @@ DYNC__RARE static void dync__opnode_visit_arg(dync__gvisitor *v, const dync__arg
 }
 
 /* A saved tensor with the edge that its gradient takes; a leaf's own edge is found from the leaf.
- */
+ * One that was written since is an error where a rule reads it, and that is the tensor itself. */
 static void dync__opnode_tell(dync__gvisitor *v, dync__saved *s, dync__gnode *node, int nr)
 {
+    bool written = s->t && s->version != s->t->storage->version;
+    v->word(v, written);
+    if (written) return;
     v->has_edge = true;
     v->edge_node = s->direct ? NULL : node;
     v->edge_nr = nr;
@@ -224,14 +227,11 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
         v->word(v, info->dtype | (uint64_t)info->device << 8);
         v->layout(v, info->ndim, dims, dims + info->ndim);
         v->word(v, (uint64_t)dims[2 * info->ndim]);
-        DYNC__TRY(
-            dync__saved_check(&save->in[i], save->node->edge[i].node, save->node->edge[i].nr));
         const dync__gedge *edge = &save->node->edge[i];
         dync__opnode_tell(v, &save->in[i], edge->node, edge->nr);
     }
     for (int i = 0; i < save->n_out; i++) {
         bool history = i < save->rule->n_diff && dync__is_float_dtype(save->node->out[i].dtype);
-        DYNC__TRY(dync__saved_check(&save->out[i], save->node, i));
         dync__opnode_tell(v, &save->out[i], history ? save->node : NULL, i);
     }
     return DYNC_OK;

@@ -37,8 +37,8 @@ static dync_status dync__ts_instance(dync__graph *g, const dync_value *ex, int n
     return dync__ts_compile(g, ex, n, NULL, out, user);
 }
 
-/* Graphs of lists (compiled autograd), in parts (sizes that data decide) and symbolic ones come back
- * here with tensors and plain sizes. */
+/* Graphs of lists (compiled autograd), in parts (sizes that data decide) and symbolic ones come
+ * back here with tensors and plain sizes. */
 static dync_status dync__ts_compile(dync__graph *g, const dync_value *ex, int n,
                                     const char *options, dync_callable *out, void *user)
 {
