@@ -97,9 +97,9 @@ DYNC__FN dync_status dync__hooked_written(const dync__tracer *t, const dync__opc
     if (c->row->cls != DYNC__INPLACE || c->args[0].kind != DYNC__A_TENSOR) return DYNC_OK;
     for (int i = 0; i < t->effects.hooked.n; i++)
         if (dync__tracer_same_memory(t, t->effects.hooked.at[i].of, c->args[0].as.t))
-            return dync__fail(DYNC_ERR_UNSUPPORTED,
-                              "%s: it writes a value that has a hook, in a function compiled with "
-                              "fullgraph: write a copy (dync_clone), or register the hook after it",
-                              c->row->name);
+            return dync__fail(
+                DYNC_ERR_UNSUPPORTED,
+                "it writes a value that has a hook, in a function compiled with "
+                "fullgraph: write a copy (dync_clone), or register the hook after it");
     return DYNC_OK;
 }

@@ -146,6 +146,7 @@ TEST(written_after)
     dync_tensor *x = leaf(dync_ones(dync_shape(2, 3))), *w = leaf(dync_ones(dync_shape(3, 4)));
     EXPECT(!dync_call(f, x, w));
     EXPECT_EQ_INT(dync_error(), DYNC_ERR_UNSUPPORTED);
+    EXPECT(strncmp(dync_error_message(), "mul_: it writes a value that has a hook, ", 41) == 0);
     dync_clear_error();
     dync_compiled_free(f);
 }
