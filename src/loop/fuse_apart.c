@@ -132,21 +132,42 @@ static bool dync__fuse_crosses(const dync__kernel *k, int d)
     return across && stores;
 }
 
+/* Does a phase of several load or store along loop d in another cache line each time, though what
+ * lies beside it in the line belongs to the same row? */
+static bool dync__fuse_strides(const dync__kernel *k, int d)
+{
+    bool strides = false, again = dync__fuse_folds(k) > 1;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->buf < 0 || !(in->section & 1) || dync__fuse_is_indexed(in->prim)) continue;
+        again |= dync__fuse_is_store(in->prim);
+        const dync__size *stride = k->access.at[in->access].stride;
+        int64_t step = dync__sz_hint(stride[d]);
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        bool beside = false;
+        for (int e = k->n_outer; e < k->n_dims; e++) beside |= stride[e] == 1;
+        strides |= beside && (step < 0 ? -step : step) * bytes >= 64;
+    }
+    return strides && again;
+}
+
 /* Is the inner loop a short piece of what a row, or dear arithmetic, would go through at once? Of
  * symbolic sizes those at hand tell: another plan for others would be worth less. */
 static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *k)
 {
-    int last = k->n_dims - 1, folds = dync__fuse_folds(k);
+    int folds = dync__fuse_folds(k);
     bool wide;
     if (k->n_dims < 2) return false;
-    int64_t n = dync__sz_hint(k->extent[last]);
+    int64_t n = dync__sz_hint(k->extent[k->n_dims - 1]);
     if (!folds)
         return n < (job->few_registers ? 8 : 16) &&
                dync__sz_hint(dync__fuse_domain(k)) > DYNC__FUSE_SMALL &&
                dync__fuse_narrow(k, &wide) > DYNC__FUSE_FAIR;
     if (k->n_dims - k->n_outer < 2) return false;
+    int last = dync__schedule_last(k, &n);
     return (folds > 1 && n < DYNC__FUSE_PIECE) ||
-           (n <= DYNC__FUSE_PIECE_ACROSS - (folds == 1) && dync__fuse_crosses(k, last));
+           (n <= DYNC__FUSE_PIECE_ACROSS - (folds == 1) && dync__fuse_crosses(k, last)) ||
+           dync__fuse_strides(k, last);
 }
 
 /* Is `made` in pieces, as what one reads lies otherwise, where neither was? Each phase is slower so

@@ -366,6 +366,8 @@ DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);
 /* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride
  * innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
+/* The inner loop that it puts innermost, and over how many elements it then goes at once. */
+DYNC__FN int dync__schedule_last(const dync__kernel *, int64_t *length);
 
 /* simplify.c; commutes: are operands a and b sorted? */
 DYNC__FN const dync__inst *dync__fold_def(const dync__lb *b, int v);

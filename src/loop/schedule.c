@@ -1,5 +1,5 @@
-/* loop/schedule.c: the order of one kernel's loops. After fuse.c, before the generators, which take
- * the loops as they come.
+/* loop/schedule.c: the order of one kernel's loops. It runs after fusion, which asks what it will do,
+ * and before the generators, which take the loops as they come. After fuse_traits.c.
  *
  * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory
  * is walked in the smallest steps goes innermost, stores counting three times a load; then
@@ -60,19 +60,54 @@ static void dync__schedule_permute(dync__size *row, int n, const int *order)
     for (int d = 0; d < n; d++) row[d] = old[order[d]];
 }
 
-DYNC__FN void dync__kernel_schedule(dync__kernel *k)
+/* Do results say where in a row something is? */
+static bool dync__schedule_positions(const dync__kernel *k)
 {
-    dync__fuse_traits traits = dync__fuse_traits_of(k);
-    int order[DYNC__LOOP_MAX_DIMS];
     bool positions = false;
-    if (k->failed || traits.empty) return;
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         positions |= in->prim == DYNC__P_scan ||
                      (in->prim == DYNC__P_reduce &&
                       (in->imm.i == DYNC__R_ARGMAX || in->imm.i == DYNC__R_ARGMIN));
     }
+    return positions;
+}
+
+/* Do all accesses go on along loop outer where loop d, gone through n elements of, ends? By the
+ * sizes at hand. */
+static bool dync__schedule_goes_on(const dync__kernel *k, int outer, int d, int64_t n)
+{
+    bool on = true;
+    for (int i = 0; i < k->access.n && on; i++) {
+        const dync__size *stride = k->access.at[i].stride;
+        on = dync__sz_hint(stride[outer]) == n * dync__sz_hint(stride[d]);
+    }
+    return on;
+}
+
+DYNC__FN int dync__schedule_last(const dync__kernel *k, int64_t *length)
+{
+    dync__fuse_traits traits = dync__fuse_traits_of(k);
+    int order[DYNC__LOOP_MAX_DIMS], at = k->n_dims - 1, last = at;
+    if (!traits.tangled && !traits.scatters && !dync__schedule_positions(k)) {
+        dync__schedule_sort(k, k->n_outer, k->n_dims, order);
+        last = order[at];
+    } else {
+        for (int d = k->n_outer; d < k->n_dims; d++) order[d] = d;
+    }
+    *length = dync__sz_hint(k->extent[last]);
+    while (--at >= k->n_outer && dync__schedule_goes_on(k, order[at], last, *length))
+        *length *= dync__sz_hint(k->extent[order[at]]);
+    return last;
+}
+
+DYNC__FN void dync__kernel_schedule(dync__kernel *k)
+{
+    dync__fuse_traits traits = dync__fuse_traits_of(k);
+    int order[DYNC__LOOP_MAX_DIMS];
+    if (k->failed || traits.empty) return;
     if (!traits.tangled && !traits.scatters) {
+        bool positions = dync__schedule_positions(k);
         dync__schedule_sort(k, 0, k->n_outer, order);
         dync__schedule_sort(k, k->n_outer, k->n_dims, order);
         for (int d = k->n_outer; d < k->n_dims && positions; d++) order[d] = d;
