@@ -1,5 +1,5 @@
-/* loop/schedule.c: the order of one kernel's loops. It runs after fusion, which asks what it will do,
- * and before the generators, which take the loops as they come. After fuse_traits.c.
+/* loop/schedule.c: the order of one kernel's loops. It runs after fusion, which asks what it will
+ * do, and before the generators, which take the loops as they come. After fuse_traits.c.
  *
  * Outer loops are ordered among themselves and so are the inner ones: the loop along which memory
  * is walked in the smallest steps goes innermost, stores counting three times a load; then
