@@ -122,6 +122,7 @@ DYNC__PLAIN
 #include "tensor/show.c"
 DYNC__PLAIN
 #include "loop/loop.h"
+#include "loop/whole.h"
 #include "loop/eval.c"
 #include "loop/loop.c"
 #include "loop/loop_build.c"
@@ -143,6 +144,7 @@ DYNC__PLAIN
 #include "loop/fuse_order.c"
 #include "loop/fuse_space.c"
 #include "loop/fuse_pairs.c"
+#include "loop/fuse_brief.c"
 #include "loop/fuse.c"
 #include "loop/unroll.c"
 #include "loop/vecmath_exp.c"

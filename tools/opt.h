@@ -110,6 +110,8 @@ DYNC__UNUSED static bool opt_read(opt_program *p, const char *text)
 DYNC__UNUSED static dync_status opt_pass(opt_program *p, const char *pass)
 {
     dync__fuse_options options = {.keep = opt_keep, .user = p};
+    if (strcmp(pass, "fuse_brief") == 0)
+        return dync__fuse_brief(&p->arena, p->step, &p->n_steps, &options);
     if (strcmp(pass, "fuse") == 0) return dync__fuse(&p->arena, p->step, &p->n_steps, &options);
     for (int i = 0; i < p->n_steps; i++) {
         dync__kernel *k = p->step[i].k;

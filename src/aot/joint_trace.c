@@ -163,7 +163,7 @@ static const dync__node *dync__joint_of_user(const dync__node *n, const dync__gr
 {
     for (int i = 0; n && i < user->node.n; i++) {
         const dync__node *own = user->node.at[i];
-        if (own->op == n->op && strcmp(own->name, n->name) == 0) return own;
+        if (own->op == n->op && dync__same_text(own->name, n->name)) return own;
     }
     return NULL;
 }

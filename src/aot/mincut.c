@@ -9,6 +9,7 @@
 #include "../dync.in.h"
 #include "partition.h"
 #include "mincut.h"
+#include "../loop/whole.h"
 DYNC__COLD
 
 /* An edge of capacity `room` and its reverse of capacity 0, side by side. The caller has made
@@ -218,7 +219,7 @@ DYNC__FN int64_t dync__part_weight(const dync__mincut_state *m, int i)
     if (n->nout != 1 || !n->has_info) return DYNC__FLOW_INFINITE;
     double w = (double)dync__aot_weighed(n);
     for (int d = DYNC__MAX(DYNC__MIN(m->distance[i], 100), 1); d > 0; d--) w *= 1.1;
-    w = floor(w);
+    w = dync__floor(w);
     if (!m->stands[i]) w *= 2;
     if (w < 1) w = 1; /* no elements: an edge without room would look cut */
     return w > 1e17 ? DYNC__FLOW_INFINITE / 8 : (int64_t)w;

@@ -16,6 +16,16 @@ DYNC__FN void dync__free(void *p, size_t n);                   /* NULL allowed *
 DYNC__FN void *dync__alloc_data(size_t n);
 DYNC__FN void dync__free_data(void *p, size_t n);
 DYNC__FN char *dync__strdup(const char *s); /* freed by dync__strfree */
+/* Equal texts? For what small programs link: strcmp of some C libraries is 0.7 kB. */
+DYNC__BRIEF bool dync__same_text(const char *a, const char *b)
+{
+#if defined(DYNC_SMALL)
+    while (*a && *a == *b) a++, b++;
+    return *a == *b;
+#else
+    return strcmp(a, b) == 0;
+#endif
+}
 DYNC__FN void dync__strfree(char *s);
 typedef struct dync__mem_stats {
     int64_t live_bytes, peak_bytes, mallocs;

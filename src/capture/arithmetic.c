@@ -6,6 +6,7 @@
  * has no node, a number becomes the plain one that it is in this call, and is guarded by value. */
 #include "../dync.in.h"
 #include "trace.h"
+#include "../loop/whole.h"
 DYNC__COLD
 
 /* node: an operator for numbers of run time, or -1; real: of sizes with floats, or -1. */
@@ -65,7 +66,7 @@ static dync_value dync__sym_plain(int op, dync_value a, dync_value b)
     }
     if (a.kind != DYNC_KIND_FLOAT && b.kind != DYNC_KIND_FLOAT)
         return dync__sym_ints(op, dync_as_int(a), dync_as_int(b));
-    double x = dync_as_float(a), y = dync_as_float(b), q = floor(x / y);
+    double x = dync_as_float(a), y = dync_as_float(b), q = dync__floor(x / y);
     switch (op) {
     case DYNC__SYM_ADD: return dync_v_float(x + y);
     case DYNC__SYM_SUB: return dync_v_float(x - y);

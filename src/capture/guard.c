@@ -168,7 +168,7 @@ static bool dync__item_holds(const dync__guard_item *g, const dync_value *v)
     if (DYNC__ATOMIC_PEEK(&g->free_value)) return true;
     switch (v->kind) {
     case DYNC_KIND_LIST: return ((l = dync__list_peek(v->as.l)) != NULL ? l->n : 0) == g->n;
-    case DYNC_KIND_STR: return strcmp(v->as.s ? v->as.s : "", g->as.s) == 0;
+    case DYNC_KIND_STR: return dync__same_text(v->as.s ? v->as.s : "", g->as.s);
     case DYNC_KIND_MODULE:
         return g->as.p == v->as.m &&
                ((m = dync__module_peek(v->as.m)) == NULL || m->version == g->version);

@@ -105,7 +105,7 @@ static dync__code *dync__code_make(dync__loop_plan *p, int isa, bool jit)
     dync__code_work w;
     dync__code *c = dync__code_begin(p, isa, &w);
     if (!c) return NULL;
-    c->ns = dync__code_steps_ns(&w.length, w.length.indices);
+    if (!DYNC__LEFT_OUT(DYNC_NO_THREADS)) c->ns = dync__code_steps_ns(&w.length, w.length.indices);
     if (jit) c->jit = dync__jit_new(p, isa);
     if (c->jit)
         c->ns = dync__code_ns(&w, NULL);

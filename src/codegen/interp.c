@@ -183,7 +183,7 @@ static dync__interp *dync__ib_finish(dync__ib *b)
     c->n_inner = b->p.n_inner;
     c->tile_rows = b->p.rows;
     c->tile_inner = DYNC__MAX(b->p.inner, 1);
-    c->row_group = b->p.mode == DYNC__LP_SQUARE ? b->p.k->extent[b->p.split - 1] : b->p.n_rows;
+    c->row_group = DYNC__LP_IS_SQUARE(b->p.mode) ? b->p.k->extent[b->p.split - 1] : b->p.n_rows;
     c->serial = b->p.serial;
     c->n_values = b->value.n;
     c->n_reduces = b->reduce.n;

@@ -76,8 +76,8 @@ DYNC__FN int dync__ib_stream(dync__ib *b, int access, int level)
         s.fixed_from = DYNC__FROM_ROW;
         s.lanes = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, split, n, dims));
         s.lanes_from = DYNC__FROM_INNER;
-    } else if (level == 2 &&
-               b->p.mode == DYNC__LP_SQUARE) { /* two loops: the last of the rows, the inner ones */
+    } else if (level == 2 && DYNC__LP_IS_SQUARE(b->p.mode)) {
+        /* two loops: the last of the rows, the inner ones */
         s.fixed = dync__ib_nest(b, dims, dync__lp_merge(&b->p, access, 0, split, dims));
         s.fixed_from = DYNC__FROM_ROW;
         dync__size step = dync__lp_merge(&b->p, access, split, n, dims) ? dims[0].stride : 0;
@@ -225,7 +225,7 @@ static bool dync__ib_is_view(const dync__ib *b, const dync__interp_stream *s,
                              dync__interp_nest lanes, int level)
 {
     if (level == 0 || (level == 1 && b->p.rows == 1)) return false; /* a scalar */
-    if (b->p.mode == DYNC__LP_SQUARE && level == 2) return false;
+    if (DYNC__LP_IS_SQUARE(b->p.mode) && level == 2) return false;
     if (lanes.n == 0) return b->p.n_rows * b->p.n_inner == 1;
     return s->lanes.n == 1 && b->dim.at[lanes.at].stride == 1;
 }

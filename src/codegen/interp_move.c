@@ -128,7 +128,7 @@ static dync__size dync__irun_walk_piece(const dync__irun_walk *w, dync__size lef
 
 static bool dync__irun_is_square(const dync__irun *r, int level)
 {
-    return level == 2 && r->c->mode == DYNC__LP_SQUARE;
+    return level == 2 && DYNC__LP_IS_SQUARE(r->c->mode);
 }
 
 /* A stream's lanes from number `start` on: its memory, and how a tile of n of them is walked. */
@@ -321,6 +321,7 @@ static dync__irun_by DYNC__BY_NEED dync__irun_by_index = DYNC__AT_FIRST(dync__ir
 DYNC__FN void dync__interp_indexes(void) { DYNC__PUT(dync__irun_by_index, dync__irun_indices); }
 DYNC__FN void dync__interp_gathers(void)
 {
+    dync__expand_rows();
     dync__ib_gathers();
     dync__interp_indexes();
     DYNC__PUT(dync__irun_by_load, dync__irun_loads);

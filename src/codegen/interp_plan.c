@@ -12,7 +12,7 @@ DYNC__FN bool dync__ib_is_dense(const dync__ib *b, int access, int level)
     int from = b->p.mode == DYNC__LP_CHUNK && level == 2 ? b->p.split : 0;
     int to = level == 2 && b->p.mode != DYNC__LP_VERTICAL ? b->p.k->n_dims : b->p.split;
     if (level == 2 &&
-        (b->p.mode == DYNC__LP_SQUARE || (b->p.mode == DYNC__LP_VERTICAL && b->p.inner > 1)))
+        (DYNC__LP_IS_SQUARE(b->p.mode) || (b->p.mode == DYNC__LP_VERTICAL && b->p.inner > 1)))
         return false;
     if (level == 1 && b->p.rows == 1) return false; /* scalars are stored one by one */
     int n = dync__lp_merge(&b->p, access, from, to, dims);

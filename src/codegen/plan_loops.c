@@ -53,7 +53,7 @@ static bool dync__lp_wants_transposed(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool stores = false, transposed = false;
-    if (!b->transposes || b->split == 0 ||
+    if (DYNC__LEFT_OUT(DYNC_NO_JIT) || !b->transposes || b->split == 0 ||
         dync__sz_lt(b->k->extent[b->split - 1], DYNC__TRANSPOSED_ROWS) ||
         dync__sz_lt(b->n_inner, DYNC__TRANSPOSED_LEAST) ||
         dync__sz_lt(DYNC__TRANSPOSED_MOST, b->n_inner))
@@ -83,7 +83,7 @@ static bool dync__lp_wants_square(const dync__loop_plan *b)
 {
     dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
     bool across = false, along = false;
-    if (b->sectioned || b->split == 0 ||
+    if (DYNC__SMALLER(true, false) || b->sectioned || b->split == 0 ||
         dync__sz_lt(b->k->extent[b->split - 1], DYNC__SQUARE_LEAST) ||
         dync__sz_lt(b->n_inner, DYNC__SQUARE_LEAST))
         return false;

@@ -16,6 +16,8 @@
 #include "codegen.h"
 
 typedef enum { DYNC__LP_CHUNK, DYNC__LP_BLOCK, DYNC__LP_VERTICAL, DYNC__LP_SQUARE } dync__lp_mode;
+/* Squares serve caches, and transposing machine code: a small program has neither. */
+#define DYNC__LP_IS_SQUARE(mode) ((mode) == DYNC__LP_SQUARE && DYNC__SMALLER(false, true))
 
 /* Some loops after merging; linear index -> element offset. n 0: no loop with a stride; 1:
  * linear. */

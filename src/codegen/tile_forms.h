@@ -3,6 +3,7 @@
 #ifndef DYNC__TILE_FORMS_H
 #define DYNC__TILE_FORMS_H
 #include "interp_tile.h"
+#include "../loop/whole.h"
 
 /* DYNC__TILE_CODE asks for vectors whatever flags the user compiles with, and keeps contraction and
  * fast-math out; what is left out gives these loops nothing and takes half the time. */
@@ -86,8 +87,9 @@
     X(minsel, T, T, DYNC__TILE_PICK(t, b < a, b, a))                                               \
     DYNC__TILE_COMPARES(X, T)
 #define DYNC__TILE_FLOAT_UNARY(X, SLOW, T, F)                                                      \
-    X(neg, T, T, -a)           X(abs, T, T, fabs##F(a))    X(floor, T, T, floor##F(a))             \
-    X(ceil, T, T, ceil##F(a))  X(trunc, T, T, trunc##F(a)) X(rint, T, T, rint##F(a))               \
+    X(neg, T, T, -a)           X(abs, T, T, fabs##F(a))    X(floor, T, T, dync__floor##F(a))       \
+    X(ceil, T, T, dync__ceil##F(a))  X(trunc, T, T, dync__trunc##F(a))                             \
+    X(rint, T, T, dync__rint##F(a))                                                                \
     SLOW(sqrt, T, T, DYNC__TILE_SQRT(F, a))
 #define DYNC__TILE_INT_BINARY(X, SLOW, T, U, bits, OP)                                             \
     X(add, T, T, OP(+))  X(sub, T, T, OP(-))  X(mul, T, T, OP(*))                                  \

@@ -67,7 +67,7 @@ DYNC__FN dync__node *dync__rewrite_input(dync__rewrite *r, const dync__node *old
     dync__node *n = dync__graph_placeholder(r->to, name, old->source, &old->info[0]);
     if (!n) return NULL;
     n->env = old->env;
-    bool renamed = old->kind != DYNC__N_PLACEHOLDER || strcmp(name, old->name) != 0;
+    bool renamed = old->kind != DYNC__N_PLACEHOLDER || !dync__same_text(name, old->name);
     if (!renamed && !dync__copy_text(r->to, old->target, &n->target)) return NULL;
     n = dync__copy_types(n, old);
     for (int i = 0; n && i < DYNC__MAX_OUT; i++) n->info[i].alias = -1;

@@ -38,7 +38,7 @@ static bool dync__cse_same_arg(const dync__arg *a, const dync__arg *b)
     case DYNC__A_NODE: return a->as.node == b->as.node;
     case DYNC__A_DIMS:
         return a->n == b->n && memcmp(a->as.dims, b->as.dims, (size_t)a->n * sizeof(int64_t)) == 0;
-    case DYNC__A_STR: return strcmp(a->as.s, b->as.s) == 0;
+    case DYNC__A_STR: return dync__same_text(a->as.s, b->as.s);
     case DYNC__A_FLOAT: return memcmp(&a->as.f, &b->as.f, sizeof a->as.f) == 0;
     case DYNC__A_LIST:
         if (a->n != b->n) return false;
@@ -55,7 +55,7 @@ static bool dync__cse_same(const dync__node *a, const dync__node *b)
     if (a->kind != b->kind || a->op != b->op || a->nargs != b->nargs || a->nout != b->nout)
         return false;
     if (a->kind == DYNC__N_GET_ATTR)
-        return a->value == b->value && strcmp(a->target, b->target) == 0;
+        return a->value == b->value && dync__same_text(a->target, b->target);
     for (int i = 0; i < a->nargs; i++)
         if (!dync__cse_same_arg(&a->args[i], &b->args[i])) return false;
     return true;

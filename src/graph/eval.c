@@ -2,6 +2,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "run.h"
+#include "../loop/whole.h"
 DYNC__COLD
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -113,7 +114,7 @@ static dync_status dync__run_number(const dync__node *node, const dync__arg *a, 
             return DYNC_OK;
         case DYNC__OP_floor_divide:
             if (is_float) {
-                *out = dync__arg_f(floor(x / y));
+                *out = dync__arg_f(dync__floor(x / y));
             } else {
                 if (j == 0)
                     return dync__fail(DYNC_ERR_VALUE, "%s: integer division by zero", node->name);

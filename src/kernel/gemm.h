@@ -51,8 +51,9 @@ typedef struct dync__gemm {
 } dync__gemm;
 DYNC__FN bool dync__gemm_run(dync__gemm *);
 /* gemm_brief.c: the same of operands of any one dtype, for any strides; type, packed, panels and
- * after do not count. done is told of all rows at once. */
+ * after do not count. done is told of all rows at once. _apart: d has columns d_col apart. */
 DYNC__FN void dync__gemm_brief(const dync__gemm *, int dtype);
+DYNC__FN void dync__gemm_brief_apart(const dync__gemm *, int dtype, int64_t d_col);
 /* A small product for once and all: what tiles run where; NULL: not small, or no machine code
  * (never an error). many: it will be run for many at once, best without calls between (no d).
  * run: false where the code is gone (dync_shutdown); d as in g; NULL: one product. */

@@ -109,9 +109,8 @@ static void dync__gb_each(const dync__gb *g, int dtype)
                          g->c + (i * g->c_row + j * g->c_col) * bytes);
 }
 
-DYNC__FN void dync__gemm_brief(const dync__gemm *of, int dtype)
+DYNC__FN void dync__gemm_brief_apart(const dync__gemm *of, int dtype, int64_t d_col)
 {
-    int64_t d_col = of->d == of->c ? of->c_col : of->bias ? 0 : 1;
     dync__gb g = {.a = of->a, .b = of->b, .c = of->c, .d = of->d, .k = of->k};
     if (of->n >= 4 || of->m <= of->n) {
         g.m = of->m, g.a_row = of->a_row, g.a_col = of->a_col;
@@ -127,4 +126,9 @@ DYNC__FN void dync__gemm_brief(const dync__gemm *of, int dtype)
     else
         dync__gb_each(&g, dtype);
     if (of->done && of->m > 0 && of->n > 0) of->done(of->user, 0, of->m);
+}
+
+DYNC__FN void dync__gemm_brief(const dync__gemm *g, int dtype)
+{
+    dync__gemm_brief_apart(g, dtype, g->d == g->c ? g->c_col : g->bias ? 0 : 1);
 }

@@ -150,7 +150,7 @@ static void dync__mm_float(dync__mm *g, int64_t index, const char *a, const char
     bool fixed = !DYNC__GEMM_BRIEF && state && state->fixed && !g->accumulate &&
                  dync__gemm_fixed_run(state->fixed, a, b, c, g->d, x.after.more, NULL);
     bool told = !DYNC__GEMM_BRIEF && !fixed && dync__gemm_run(&x);
-    if (DYNC__GEMM_BRIEF) dync__gemm_brief(&x, g->dtype), told = x.done != NULL;
+    if (DYNC__GEMM_BRIEF) dync__gemm_brief_apart(&x, g->dtype, g->d_col), told = x.done != NULL;
     if (told || (fixed ? x.after.flags[0] != 0 : x.followed))
         (void)DYNC__ATOMIC_ADD(&g->told, 1);
     else if (g->call->epilogue && g->batches > 1) {
@@ -387,9 +387,10 @@ DYNC__FN dync_status dync__k_addmm(const dync__kcall *c, void *const *data, void
     if (dync__mm_fixed(c, data, &status)) return status;
     dync__mm_open(&g, c, data);
     g.scratch = scratch;
-    if (dync__mm_dense_bias(c)) {
+    if (DYNC__GEMM_BRIEF || dync__mm_dense_bias(c)) {
         g.d = dync__operand_at(bias, data[2]);
         g.d_row = bias->lay.stride[0];
+        g.d_col = bias->lay.stride[1];
     } else {
         g.accumulate = true;
         dync__copy_elements(2, y->lay.shape, g.c, y->dtype, y->lay.stride,

@@ -22,11 +22,11 @@ typedef struct dync__mm {
         c_step[DYNC_MAX_DIMS];
     /* strides in elements, from row to row and from column to column */
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
-    bool accumulate;    /* c holds an addend */
-    const char *d;      /* f32 and f64: an addend, its columns dense */
-    const char *packed; /* b's panels, kept from an earlier run; NULL: there are none */
-    bool panels;        /* sums are made as with these, which other runs have */
-    int64_t d_row;
+    bool accumulate;      /* c holds an addend */
+    const char *d;        /* f32 and f64: an addend, its columns dense */
+    const char *packed;   /* b's panels, kept from an earlier run; NULL: there are none */
+    bool panels;          /* sums are made as with these, which other runs have */
+    int64_t d_row, d_col; /* d_col: of gemm_brief.c */
     float *scratch;
     void *const *data;
     int32_t told; /* epilogues: products whose rows are all done */

@@ -116,7 +116,8 @@ static uint32_t dync__mm_sums_dot(const int8_t *a, const int8_t *b, int64_t n)
 /* i8 with sums in i32, where the machine has nothing for it. */
 static void dync__mm_sums(const dync__mm *g, const int8_t *a, const int8_t *b, uint32_t *c)
 {
-    bool lines = g->b_col == 1 && g->c_col == 1, dots = g->b_row == 1 && g->a_col == 1;
+    bool brief = DYNC__GEMM_BRIEF, lines = !brief && g->b_col == 1 && g->c_col == 1,
+         dots = !brief && g->b_row == 1 && g->a_col == 1;
     for (int64_t i = 0; i < g->m; i++, a += g->a_row, c += g->c_row) {
         for (int64_t j = 0; j < g->n; j++)
             c[j * g->c_col] = dots && !lines ? dync__mm_sums_dot(a, b + j * g->b_col, g->k) : 0;

@@ -4,7 +4,7 @@
  * Slow and obvious by intent.
  * Invariant: no result depends on the compiler's floating-point flags; NaN is tested by bits. */
 #include "../dync.in.h"
-#include "loop.h"
+#include "whole.h"
 DYNC__COLD
 
 DYNC__STRICT_FP_BEGIN
@@ -93,6 +93,52 @@ DYNC__FN float dync__sqrtf(float a) { return (float)dync__sqrt(a); }
 #endif
 #endif
 
+/* ---- whole numbers --------------------------------------------------------------------------- */
+
+/* Of a magnitude between two whole ones, rest above the lower: is the one away from zero taken?
+ * odd: is the lower one? */
+static bool dync__whole_away(int prim, bool negative, uint64_t rest, uint64_t half, bool odd)
+{
+    switch (prim) {
+    case DYNC__P_floor: return negative && rest;
+    case DYNC__P_ceil: return !negative && rest;
+    case DYNC__P_rint: return rest > half || (rest == half && odd);
+    default: return false; /* trunc */
+    }
+}
+
+/* Bits of fraction below the unit, mask, are dropped from the magnitude; one more unit, and the
+ * carry goes into the exponent as it should. Of a magnitude below one the unit is 1.0 itself. */
+DYNC__FN double dync__whole_bits(int prim, double a)
+{
+    const uint64_t sign = UINT64_C(1) << 63, one = UINT64_C(1023) << 52, u = dync__eval_bits64(a);
+    uint64_t m = u & ~sign;
+    if (m >= UINT64_C(1075) << 52) return a;
+    if (m < one) { /* a half has the exponent below one's */
+        m = dync__whole_away(prim, u != m, m, one - (UINT64_C(1) << 52), false) ? one : 0;
+    } else {
+        uint64_t unit = UINT64_C(1) << (1075 - (int)(m >> 52)), rest = m & (unit - 1);
+        m -= rest;
+        if (dync__whole_away(prim, u >= sign, rest, unit / 2, m & unit)) m += unit;
+    }
+    return dync__eval_f64_of(m | (u & sign));
+}
+
+DYNC__FN float dync__whole_bits32(int prim, float a)
+{
+    const uint32_t sign = UINT32_C(1) << 31, one = UINT32_C(127) << 23, u = dync__eval_bits32(a);
+    uint32_t m = u & ~sign;
+    if (m >= UINT32_C(150) << 23) return a;
+    if (m < one) {
+        m = dync__whole_away(prim, u != m, m, one - (UINT32_C(1) << 23), false) ? one : 0;
+    } else {
+        uint32_t unit = UINT32_C(1) << (150 - (int)(m >> 23)), rest = m & (unit - 1);
+        m -= rest;
+        if (dync__whole_away(prim, u >= sign, rest, unit / 2, m & unit)) m += unit;
+    }
+    return dync__eval_f32_of(m | (u & sign));
+}
+
 /* ---- the primitives by compute type ---------------------------------------------------------- */
 
 static float dync__eval_f32_op(int prim, float a, float b, float c)
@@ -109,10 +155,17 @@ static float dync__eval_f32_op(int prim, float a, float b, float c)
     case DYNC__P_neg: return dync__eval_f32_of(dync__eval_bits32(a) ^ 0x80000000u);
     case DYNC__P_abs: return dync__eval_f32_of(dync__eval_bits32(a) & 0x7fffffffu);
     case DYNC__P_sqrt: return dync__sqrtf(a);
+#if DYNC__WHOLE_BITS
+    case DYNC__P_floor:
+    case DYNC__P_ceil:
+    case DYNC__P_trunc:
+    case DYNC__P_rint: return dync__whole_bits32(prim, a);
+#else
     case DYNC__P_floor: return floorf(a);
     case DYNC__P_ceil: return ceilf(a);
     case DYNC__P_trunc: return truncf(a);
     case DYNC__P_rint: return rintf(a);
+#endif
     case DYNC__P_min: return a < b || dync__eval_nan32(a) ? a : b;
     default: return a > b || dync__eval_nan32(a) ? a : b; /* max */
     }
@@ -132,10 +185,17 @@ static double dync__eval_f64_op(int prim, double a, double b, double c)
     case DYNC__P_neg: return dync__eval_f64_of(dync__eval_bits64(a) ^ 0x8000000000000000u);
     case DYNC__P_abs: return dync__eval_f64_of(dync__eval_bits64(a) & 0x7fffffffffffffffu);
     case DYNC__P_sqrt: return dync__sqrt(a);
+#if DYNC__WHOLE_BITS
+    case DYNC__P_floor:
+    case DYNC__P_ceil:
+    case DYNC__P_trunc:
+    case DYNC__P_rint: return dync__whole_bits(prim, a);
+#else
     case DYNC__P_floor: return floor(a);
     case DYNC__P_ceil: return ceil(a);
     case DYNC__P_trunc: return trunc(a);
     case DYNC__P_rint: return rint(a);
+#endif
     case DYNC__P_min: return a < b || dync__eval_nan64(a) ? a : b;
     default: return a > b || dync__eval_nan64(a) ? a : b; /* max */
     }

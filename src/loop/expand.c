@@ -77,7 +77,6 @@ static int dync__expand_draw_of(dync__lb *b, const dync__inst *in)
 /* Linked by who draws. */
 static int (*DYNC__BY_NEED dync__expand_draw)(dync__lb *b, const dync__inst *) =
     DYNC__AT_FIRST(dync__expand_draw_of);
-DYNC__FN void dync__expand_draws(void) { DYNC__PUT(dync__expand_draw, dync__expand_draw_of); }
 
 /* The value that a store rounds to what it is already. */
 static const dync__inst *dync__expand_rounded(const dync__kernel *k, const dync__inst *in)
@@ -153,15 +152,32 @@ static dync__kernel *dync__expand_all(dync__arena *arena, const dync__kernel *k,
     return out->failed ? NULL : out;
 }
 
+/* Linked by who draws, or gathers by rows. */
+static dync__kernel *(*DYNC__BY_NEED dync__expand_used)(
+    dync__arena *, const dync__kernel *, bool stores_round) = DYNC__AT_FIRST(dync__expand_all);
+DYNC__FN void dync__expand_rows(void) { DYNC__PUT(dync__expand_used, dync__expand_all); }
+DYNC__FN void dync__expand_draws(void)
+{
+    DYNC__PUT(dync__expand_draw, dync__expand_draw_of);
+    dync__expand_rows();
+}
+
 DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *arena, const dync__kernel *k,
                                                  bool stores_round)
 {
     bool any = false;
+    if (DYNC__SMALLER(true, false)) stores_round = false; /* for it alone this need not be linked */
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
         any |= dync__expand_draws_it(in) || dync__expand_by_rows(k, in) ||
                (stores_round && dync__expand_rounded(k, in));
     }
-    if (any && !(k = dync__expand_all(arena, k, stores_round))) dync__fail_memory(0);
+    if (!any) return k;
+    if (!dync__expand_used) {
+        dync__fail(DYNC_ERR_INTERNAL, "kernel %s: what it needs is not linked", k->name);
+        return NULL;
+    }
+    k = dync__expand_used(arena, k, stores_round);
+    if (!k) dync__fail_memory(0);
     return k;
 }

@@ -102,13 +102,8 @@ static int dync__fuse_readers(const dync__fuse_graph *g, int i, int32_t id, int 
 /* Does what x writes, or reads while y writes it, concern y? */
 static bool dync__fuse_concerns(const dync__fuse_node *x, const dync__fuse_node *y)
 {
-    const dync__kernel *k = x->step.k;
     if (!((x->writes & (y->reads | y->writes)) | (x->reads & y->writes))) return false;
-    for (int b = 0; b < k->buf.n; b++) {
-        int mode = k->buf.at[b].mode & DYNC__BUF_OUT ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT;
-        if (dync__fuse_touches(&y->step, k->buf.at[b].id, mode)) return true;
-    }
-    return false;
+    return dync__fuse_meets(x->step.k, &y->step);
 }
 
 /* Opens the kernels that may be inlined now that i and its readers change: others were refused, and

@@ -95,6 +95,7 @@ typedef struct dync__fuse_job {
     int max_insts, max_straight; /* of any kernel, of one without reductions */
     bool bounded;                /* for machine code of this machine: DYNC__FUSE_ADDRESSED */
     bool few_registers;          /* of dync__fuse_options */
+    bool brief; /* loops stay as they are, and simplification is left to its pass */
     bool (*needed)(void *user, int32_t buf_id); /* by anyone but the kernels at hand */
     void *user;
     bool no_memory;
@@ -104,6 +105,10 @@ typedef struct dync__fuse_job {
     const dync__kernel *from[2]; /* the kernels at hand, [1] NULL: one alone */
     dync__fuse_frame frame;      /* here, as it is large for a small stack */
 } dync__fuse_job;
+DYNC__INLINE bool dync__fuse_is_brief(const dync__fuse_job *job)
+{
+    return DYNC__FUSE_BRIEF || job->brief;
+}
 /* Where a kernel's instructions go in the merged nest: OWN: row code stays row code and phases stay
  * phases; ROW: all of it is done once a row; PHASE: all of it in the inner loops. */
 typedef enum { DYNC__FUSE_OWN, DYNC__FUSE_ROW, DYNC__FUSE_PHASE } dync__fuse_place;
@@ -207,6 +212,8 @@ DYNC__INLINE void dync__fuse_put(dync__fuse_set *s, int i, bool on)
 }
 /* mode: DYNC__BUF_IN reads, DYNC__BUF_OUT writes */
 DYNC__FN bool dync__fuse_touches(const dync__fuse_step *, int32_t id, int mode);
+/* Does the step touch what k writes, or write what k reads? */
+DYNC__FN bool dync__fuse_meets(const dync__kernel *k, const dync__fuse_step *);
 /* The nodes that may touch the buffer in that way, to be looked at; the members of a set in turn,
  * the first with from 0, after the last one DYNC__FUSE_WINDOW. */
 DYNC__FN dync__fuse_set dync__fuse_users_of(const dync__fuse_graph *, int32_t id, int mode);

@@ -40,7 +40,7 @@ DYNC__OFTEN DYNC__FN bool dync__fuse_add(dync__fuse_job *job, const dync__fuse_f
         for (int a = 0; a < 3; a++)
             if (item.in.arg[a] >= 0) item.in.arg[a] = job->number.at[item.in.arg[a]];
         if (item.in.buf >= 0) item.buf = &k->buf.at[item.in.buf];
-        item.settled = k->settled.n == k->inst.n && k->settled.at[i];
+        item.settled = !DYNC__FUSE_BRIEF && k->settled.n == k->inst.n && k->settled.at[i];
         if (item.in.access >= 0) {
             const dync__access *acc = &k->access.at[item.in.access];
             dync__access here = map < 0 ? dync__nest_access(&f->nest, acc)
@@ -212,10 +212,13 @@ DYNC__OFTEN DYNC__FN int dync__fuse_sweep(dync__fuse_job *job)
 /* Section 2 p is row code before phase p, 2 p + 1 is phase p; a reduction's value is there from the
  * section after it on. */
 
-static bool dync__fuse_varies_inside(const dync__nest *nest, const dync__access *acc)
+static bool dync__fuse_varies_inside(const dync__fuse_job *job, const dync__nest *nest,
+                                     const dync__access *acc)
 {
+    /* loops of one turn go with collapsing, which a brief job leaves out */
     for (int d = nest->n_outer; d < nest->n; d++)
-        if (nest->extent[d] > 1 && !dync__sz_eq(acc->stride[d], 0)) return true;
+        if ((nest->extent[d] > 1 || dync__fuse_is_brief(job)) && !dync__sz_eq(acc->stride[d], 0))
+            return true;
     return false;
 }
 
@@ -242,7 +245,7 @@ static void dync__fuse_hoist(dync__fuse_job *job, const dync__nest *nest)
         if (item->dead || item->row || item->in.prim == DYNC__P_reduce ||
             item->in.prim == DYNC__P_scan || dync__fuse_is_store(item->in.prim))
             continue;
-        bool same = item->in.access < 0 || !dync__fuse_varies_inside(nest, item->access);
+        bool same = item->in.access < 0 || !dync__fuse_varies_inside(job, nest, item->access);
         for (int a = 0; a < 3 && same; a++)
             same = item->in.arg[a] < 0 || dync__fuse_is_row_value(&job->item.at[item->in.arg[a]]);
         item->row = same && !(dync__fuse_keeps_place(&job->traffic, item) &&

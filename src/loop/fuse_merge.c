@@ -129,7 +129,8 @@ DYNC__BUSY static void dync__fuse_emit_item(dync__kernel *k, const dync__fuse_it
     if (in.access >= 0) in.access = dync__kernel_access_of(k, item->access);
     if (in.prim == DYNC__P_random) k->uses_random = true;
     job->number.at[number] = k->inst.n;
-    k->settled.at[k->settled.n++] = item->settled && !dync__inst_reordered(&item->in, &in);
+    if (!dync__fuse_is_brief(job))
+        k->settled.at[k->settled.n++] = item->settled && !dync__inst_reordered(&item->in, &in);
     k->inst.at[k->inst.n++] = in;
 }
 
@@ -148,7 +149,7 @@ DYNC__BUSY static void dync__fuse_emit_all(dync__fuse_job *job, dync__kernel *k)
         n++;
     }
     k->failed = !dync__avec_reserve(k->arena, &k->inst, n) ||
-                !dync__avec_reserve(k->arena, &k->settled, n);
+                (!dync__fuse_is_brief(job) && !dync__avec_reserve(k->arena, &k->settled, n));
     for (int s = 0; s < DYNC__FUSE_SECTIONS && !k->failed; s++)
         for (int i = first[s]; i >= 0; i = job->item.at[i].next)
             dync__fuse_emit_item(k, &job->item.at[i], job, i);
@@ -166,9 +167,11 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     memset(job->number.at, -1, (size_t)job->item.n * sizeof *job->number.at);
     dync__fuse_emit_all(job, k);
     for (int i = 0; i < 2 && job->from[i]; i++) dync__kernel_bounds_of(k, job->from[i]);
-    if (!k->failed) dync__kernel_simplify_again(k);
-    if (!k->failed) dync__kernel_drop_bufs(k);
-    if (!k->failed) dync__kernel_collapse(k);
+    if (!dync__fuse_is_brief(job)) {
+        if (!k->failed) dync__kernel_simplify_again(k);
+        if (!k->failed) dync__kernel_drop_bufs(k);
+        if (!k->failed) dync__kernel_collapse(k);
+    }
     job->no_memory = k->failed;
     if (k->failed) return NULL;
     for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)

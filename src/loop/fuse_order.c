@@ -32,6 +32,15 @@ DYNC__OFTEN DYNC__FN bool dync__fuse_touches(const dync__fuse_step *s, int32_t i
     return false;
 }
 
+DYNC__FN bool dync__fuse_meets(const dync__kernel *k, const dync__fuse_step *s)
+{
+    for (int b = 0; b < k->buf.n; b++) {
+        int mode = k->buf.at[b].mode & DYNC__BUF_OUT ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT;
+        if (dync__fuse_touches(s, k->buf.at[b].id, mode)) return true;
+    }
+    return false;
+}
+
 static uint64_t dync__fuse_bit(int32_t id) { return (uint64_t)1 << ((uint32_t)id % 64); }
 
 DYNC__INLINE int dync__fuse_lowest(uint64_t mask)

@@ -329,6 +329,8 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kern
                                                  bool stores_round);
 /* said by who draws from the normal distribution, before the kernel is compiled */
 DYNC__FN void dync__expand_draws(void);
+/* and by who gathers by rows */
+DYNC__FN void dync__expand_rows(void);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that
  * reads and writes buffers by id. Gives fewer steps in a legal order: producer/consumer and sibling
  * fusion into one nest (phases, row buffers), inlining of cheap producers through index maps. A
@@ -354,6 +356,10 @@ typedef struct dync__fuse_options {
 } dync__fuse_options;
 DYNC__FN dync_status dync__fuse(dync__arena *, dync__fuse_step *steps, int *n_steps,
                                 const dync__fuse_options *);
+/* The same of a small program, which merges less (fuse_brief.c). */
+enum { DYNC__FUSE_BRIEF = DYNC__SMALLER(1, 0) };
+DYNC__FN dync_status dync__fuse_brief(dync__arena *, dync__fuse_step *steps, int *n_steps,
+                                      const dync__fuse_options *);
 /* unroll.c: a kernel of short rows becomes pointwise over its rows, written out; others stay. Float
  * sums of a row are of pairs of pairs. */
 DYNC__FN void dync__kernel_unroll(dync__kernel *);

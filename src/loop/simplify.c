@@ -263,10 +263,29 @@ static void dync__fold_order(const dync__lb *b, dync__inst *in)
     }
 }
 
+/* What a small program has of these: x + -0, x - 0, x * 1, x / 1, and of integers x + 0, are x, and
+ * what is rounded stays so. Others only cost time. */
+static int dync__fold_brief(const dync__lb *b, const dync__inst *in)
+{
+    const dync__inst *def = dync__fold_def(b, in->arg[0]);
+    double neutral = 1;
+    switch (in->prim) {
+    case DYNC__P_add: neutral = dync__fold_is_float(in->type) ? -0.0 : 0; break;
+    case DYNC__P_sub: neutral = 0; break;
+    case DYNC__P_mul:
+    case DYNC__P_div: break;
+    case DYNC__P_wrap:
+        return def->buf >= 0 && b->k->buf.at[def->buf].dtype == in->imm.i ? in->arg[0] : -1;
+    default: return -1;
+    }
+    return dync__fold_is(b, in->arg[1], neutral) ? in->arg[0] : -1;
+}
+
 static int dync__fold_identity(dync__lb *b, dync__inst *in)
 {
     int n_args = dync__prim_info(in->prim)->n_args;
     dync__fold_order(b, in);
+    if (DYNC__SMALLER(true, false)) return dync__fold_brief(b, in);
     if (in->prim == DYNC__P_select) return dync__fold_select(b, in);
     if ((in->prim == DYNC__P_min || in->prim == DYNC__P_max) && in->arg[0] == in->arg[1])
         return in->arg[0];

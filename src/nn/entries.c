@@ -11,7 +11,7 @@ DYNC__COLD
 static dync__module_entry *dync__module_entry_of(const dync__module *m, const char *name)
 {
     for (int i = 0; i < m->entry.n; i++)
-        if (strcmp(m->entry.at[i].name, name) == 0) return &m->entry.at[i];
+        if (dync__same_text(m->entry.at[i].name, name)) return &m->entry.at[i];
     return NULL;
 }
 

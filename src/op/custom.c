@@ -45,7 +45,7 @@ DYNC__FN int dync__custom_find(const char *name)
 {
     int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
     for (int i = 0; i < n; i++)
-        if (strcmp(dync__customs.at[i]->name, name) == 0) return DYNC__N_OPS + i;
+        if (dync__same_text(dync__customs.at[i]->name, name)) return DYNC__N_OPS + i;
     return -1;
 }
 

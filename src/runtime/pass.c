@@ -93,7 +93,8 @@ DYNC__FN dync_status dync__steps_fuse(dync__steps *s)
     fuse.few_registers = here && dync__code_few_registers();
     if (s->opt->keeps) fuse.once = dync__kept_slots(s->pb, s->at, s->n);
     if (!here || s->opt->rolled) fuse.max_insts = DYNC__FUSE_INSTS;
-    return dync__fuse(s->pb->arena, s->at, &s->n, &fuse);
+    return DYNC__FUSE_BRIEF ? dync__fuse_brief(s->pb->arena, s->at, &s->n, &fuse)
+                            : dync__fuse(s->pb->arena, s->at, &s->n, &fuse);
 }
 
 static dync_status dync__steps_each(dync__steps *s, void (*pass)(dync__kernel *))

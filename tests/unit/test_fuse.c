@@ -51,6 +51,8 @@ TEST(golden_files) { EXPECT(each_golden(compare) >= 15); }
 
 /* Every allocation of a run fails once: the status says so, the steps are as they were, nothing
  * leaks. */
+static dync_status (*fuse)(dync__arena *, dync__fuse_step *, int *,
+                           const dync__fuse_options *) = dync__fuse;
 static void fail_everywhere(const char *path, const char *text)
 {
     static opt_program p, before;
@@ -62,7 +64,7 @@ static void fail_everywhere(const char *path, const char *text)
         dync__fuse_options options = {.keep = opt_keep, .user = &p};
         memcpy(&before, &p, sizeof p);
         dync__mem_fail_at(nth);
-        dync_status status = dync__fuse(&p.arena, p.step, &p.n_steps, &options);
+        dync_status status = fuse(&p.arena, p.step, &p.n_steps, &options);
         dync__mem_fail_at(0);
         if (status != DYNC_OK) {
             EXPECT_STATUS(status, DYNC_ERR_MEMORY);
@@ -74,7 +76,35 @@ static void fail_everywhere(const char *path, const char *text)
         if (status == DYNC_OK || !EXPECT(nth < 100000)) return;
     }
 }
-TEST(failing_allocations) { each_golden(fail_everywhere); }
+TEST(failing_allocations)
+{
+    each_golden(fail_everywhere);
+    fuse = dync__fuse_brief;
+    each_golden(fail_everywhere);
+    fuse = dync__fuse;
+}
+
+/* What a small program merges: kernels of the same loops, and of their rows; not through other
+ * shapes. */
+static int brief_steps(const char *path)
+{
+    static opt_program p;
+    char *text = read_text(path);
+    if (!EXPECT(text != NULL) || !EXPECT(opt_read(&p, text))) return -1;
+    dync__fuse_options options = {.keep = opt_keep, .user = &p};
+    EXPECT_OK(dync__fuse_brief(&p.arena, p.step, &p.n_steps, &options));
+    for (int i = 0; i < p.n_steps; i++)
+        if (p.step[i].k) EXPECT_OK(dync__kernel_check(p.step[i].k));
+    dync__arena_free(&p.arena);
+    dync__free(text, strlen(text) + 1);
+    return p.n_steps;
+}
+TEST(brief)
+{
+    EXPECT_EQ_INT(brief_steps("tests/ir/softmax.txt"), 1);
+    EXPECT_EQ_INT(brief_steps("tests/ir/layernorm.txt"), 1);
+    EXPECT_EQ_INT(brief_steps("tests/ir/transposed.txt"), 3);
+}
 
 static const char *two_steps =
     "kernel a(in x f32[8] @0, out y f32[8] @1) inner i0<8 {\n  phase 0 {\n    v0 = load x[i0]\n  "

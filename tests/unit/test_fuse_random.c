@@ -482,6 +482,10 @@ static int rnd_differs(const rnd_program *p, char *(*a), char *(*b))
     return -1;
 }
 
+/* What is tried: fusion, or that of a small program. */
+static dync_status (*rnd_fuse)(dync__arena *, dync__fuse_step *, int *,
+                               const dync__fuse_options *) = dync__fuse;
+
 static bool rnd_keep(void *user, int32_t id) { return ((const rnd_program *)user)->buf[id].keep; }
 
 typedef struct rnd_counts {
@@ -515,7 +519,7 @@ static const char *rnd_fails(const rnd_program *p, const dync__fuse_step *step, 
         dync__format(message, sizeof message, "the program itself: %s", dync_error_message());
         return message;
     }
-    if (dync__fuse(&arena, copy, &n_fused, &options) != DYNC_OK) {
+    if (rnd_fuse(&arena, copy, &n_fused, &options) != DYNC_OK) {
         dync__format(message, sizeof message, "fuse: %s", dync_error_message());
         result = message;
     }
@@ -546,7 +550,7 @@ static void rnd_show(const rnd_program *p, const dync__fuse_step *step, int n)
     if (!text) return;
     memcpy(text->step, step, sizeof *step * (size_t)n);
     text->n_steps = n;
-    dync__str_add(&out, "# passes: fuse\n# keep:");
+    dync__str_addf(&out, "# passes: %s\n# keep:", rnd_fuse == dync__fuse ? "fuse" : "fuse_brief");
     for (int i = 0; i < p->n_bufs; i++)
         if (p->buf[i].keep) dync__str_addf(&out, " %d", i);
     dync__str_add(&out, "\n");
@@ -636,4 +640,13 @@ TEST(random_programs) { rnd_many(2000, false, RND_ORACLE); }
 TEST(random_programs_with_tangles) { rnd_many(1000, true, RND_ORACLE); }
 TEST(random_programs_scheduled) { rnd_many(1000, true, RND_SCHEDULED); }
 TEST(random_programs_interpreted) { rnd_many(1000, false, RND_INTERPRETED); }
+TEST(random_programs_brief)
+{
+    rnd_fuse = dync__fuse_brief;
+    rnd_many(2000, false, RND_ORACLE);
+    rnd_many(1000, true, RND_ORACLE);
+    rnd_many(1000, true, RND_SCHEDULED);
+    rnd_many(1000, false, RND_INTERPRETED);
+    rnd_fuse = dync__fuse;
+}
 TEST_MAIN

@@ -1,6 +1,7 @@
 /* loop/eval.c: the meaning of the primitives where C leaves a choice, reductions, sections, random
  * numbers. */
 #include "../../src/dync.in.h"
+#include "../../src/loop/whole.h"
 #include "../../tools/ir/ir.h"
 #include "../test.h"
 #include "../tol.h"
@@ -257,6 +258,52 @@ TEST(gather_scatter_and_random)
     for (int i = 0; i < 4; i++)
         EXPECT_NEAR(r[i], dync__rng_uniform_f32(5, (uint64_t)(110 + i)), TOL_EXACT);
     dync__arena_free(&arena);
+}
+
+/* What small programs for chips have instead of floor, ceil, trunc and rint. */
+static double libm_of(int prim, double x)
+{
+    return prim == DYNC__P_floor   ? floor(x)
+           : prim == DYNC__P_ceil  ? ceil(x)
+           : prim == DYNC__P_trunc ? trunc(x)
+                                   : rint(x);
+}
+static void whole(double x)
+{
+    for (int prim = DYNC__P_floor; prim <= DYNC__P_rint; prim++) {
+        float f = (float)x, want = (float)libm_of(prim, f), got = dync__whole_bits32(prim, f);
+        double wide = dync__whole_bits(prim, x), of_libm = libm_of(prim, x);
+        bool same = memcmp(&wide, &of_libm, sizeof wide) == 0 || (wide != wide && x != x);
+        if (!EXPECT(same)) printf("prim %d of %a: %a\n", prim, x, wide);
+        same = memcmp(&got, &want, sizeof got) == 0 || (got != got && x != x);
+        if (!EXPECT(same)) printf("prim %d of %af: %a\n", prim, (double)f, (double)got);
+    }
+}
+TEST(whole_numbers_bit_by_bit)
+{
+    const double some[] = {0.0,
+                           -0.0,
+                           0.5,
+                           1.5,
+                           2.5,
+                           0x1p23,
+                           0x1p23 + 0.5,
+                           0x1p52,
+                           0x1p52 + 1,
+                           INFINITY,
+                           0x1p-1074,
+                           0.49999999999999994,
+                           0.99999999999999989,
+                           0x1p22 + 0.5,
+                           NAN};
+    EXPECT_EQ_INT(DYNC__P_rint - DYNC__P_floor, 3);
+    for (int i = 0; i < (int)(sizeof some / sizeof *some); i++) whole(some[i]), whole(-some[i]);
+    for (int i = 0; i < 100000; i++) {
+        double x = test_random_real(-1, 1) * ldexp(1, (int)test_random_int(-3, 55));
+        whole(x);
+        whole(floor(x) + 0.5);
+        whole(floor(x));
+    }
 }
 
 TEST_MAIN
