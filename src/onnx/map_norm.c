@@ -74,12 +74,18 @@ DYNC__FN dync_status dync__oi_batch_norm(dync__onnx_call *c)
     return dync__oi_out(c, 2, dync_add(dync_mul(var, keep), dync_mul(v, 1 - keep)));
 }
 
-/* Mean and variance of each channel of each batch element, over the dims behind them. */
+/* Mean and variance of each channel of each batch element, over the dims behind them. A single
+ * element, which instance_norm takes as little as PyTorch's, becomes the bias. */
 DYNC__FN dync_status dync__oi_instance_norm(dync__onnx_call *c)
 {
+    dync_tensor *x = dync__oi_in(c, 0), *scale = dync__oi_in(c, 1), *bias = dync__oi_in(c, 2);
+    dync_dims d = dync__oi_sizes(x);
+    double eps = dync__oi_float(c, "epsilon");
+    bool one = d.n > 1 && !dync__is_token(d.d[1]);
+    for (int i = 2; i < d.n; i++) one = one && dync__sz_eq(d.d[i], 1);
     return dync__oi_out(c, 0,
-                        dync_instance_norm(dync__oi_in(c, 0), dync__oi_in(c, 1), dync__oi_in(c, 2),
-                                           dync__oi_float(c, "epsilon")));
+                        one ? dync_group_norm(x, (int)d.d[1], scale, bias, eps)
+                            : dync_instance_norm(x, scale, bias, eps));
 }
 
 /* scale and bias are per channel, or until opset 20 per group */

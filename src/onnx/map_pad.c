@@ -64,8 +64,8 @@ static dync_tensor *dync__oi_pad_sides(dync_tensor *x, int dim, int64_t before, 
 }
 
 /* Places of a padded dimension in the original one, by mode, as an index: for pads wider than the
- * tensor, where it is reflected or wrapped again and again, and for negative ones. Reflected places
- * go 0 1 .. size - 1 .. 1 with a period of 2 (size - 1). */
+ * tensor, where it is reflected or wrapped again and again. Reflected places go
+ * 0 1 .. size - 1 .. 1 with a period of 2 (size - 1). */
 static dync_tensor *dync__oi_pad_places(dync_tensor *x, int dim, int64_t before, int64_t after,
                                         char mode)
 {
@@ -128,6 +128,11 @@ static dync_tensor *dync__oi_pad_one(dync_tensor *x, int dim, int64_t before, in
         return dync__oi_pad_open(x, dim, before, after, mode, value);
     if (before == 0 && after == 0) return x;
     if (mode == 'c') return dync__oi_pad_dim(x, dim, before, after, value);
+    if (before < 0 || after < 0) { /* what is cut off is not repeated, as ONNX Runtime has it */
+        x = dync__oi_pad_dim(x, dim, DYNC__MIN(before, 0), DYNC__MIN(after, 0), 0);
+        before = DYNC__MAX(before, 0), after = DYNC__MAX(after, 0);
+        if (!x || (before == 0 && after == 0)) return x;
+    }
     if (before >= 0 && after >= 0 && dync__sz_lt(DYNC__MAX(before, after), dync__oi_extent(x, dim)))
         return dync__oi_pad_sides(x, dim, before, after, mode);
     if (DYNC__MAX(before, after) > DYNC__OI_PLACES)

@@ -28,9 +28,12 @@ static dync_tensor *dync__oi_slice_back(dync_tensor *x, int axis, int64_t from, 
         x = dync_flip(x, dync_shape(axis));
         return step == -1 || !x ? x : dync_slice(x, axis, 0, size, dync__sz_min(-step, size));
     }
+    bool before = from < -1; /* of the first element, it is held there: ONNX's text, not NumPy's */
     from = dync__sz_min(dync__oi_slice_edge(from, size), dync__sz_sub(size, 1));
+    if (before) from = dync__sz_max(from, 0);
     to = dync__sz_max(dync__oi_slice_edge(to, size), -1);
     int64_t n = dync__sz_sub(from, to);
+    if (before) n = dync__sz_min(n, size);
     if (!dync__sz_lt(0, n)) return dync__oi_narrow(x, axis, 0, 0);
     x = dync__oi_narrow(x, axis, dync__sz_add(to, 1), n);
     if (x) x = dync_flip(x, dync_shape(axis));

@@ -428,6 +428,12 @@ MODELS = {
                            n("AveragePool", ["x"], ["z"], kernel_shape=[2, 1, 3], strides=[1, 2, 2], pads=[1, 0, 1, 0, 0, 1], ceil_mode=1),
                            n("LpPool", ["x"], ["u"], kernel_shape=[2, 2, 2], strides=[1, 2, 1], p=2)],
                           {"x": ["n", 2, "d", "h", "w_"]}, ["y", "z", "u"], {}, {"least": 3, "opset": 22}),
+    "instance_norm_one": ([n("InstanceNormalization", ["x", "g", "b"], ["y"])], {"x": ["n", 3, "h"]}, ["y"], {"g": f(3), "b": f(3)}, {"least": 1, "most": 3}),
+    # backwards from before the first element; borders of what is left
+    "slice_back_before": ([n("Slice", ["x", "s", "e", "a", "p"], ["y"])], {"x": ["n", 2]}, ["y"],
+                          {"s": i(-5, -5), "e": i(-2**31, -2**31), "a": i(0, 1), "p": i(-1, -2)}, {"least": 2}),
+    "pad_wrap_cut": ([n("Pad", ["x", "p"], ["y"], mode="wrap"), n("Pad", ["x", "p"], ["z"], mode="reflect")], {"x": ["n", 6]}, ["y", "z"],
+                     {"p": i(0, -1, 2, 2)}, {"least": 3, "opset": 19}),
 }
 
 
