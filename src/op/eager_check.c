@@ -140,7 +140,9 @@ DYNC__FN dync_status dync__eager_check_data(const dync__opcall *call)
 {
     int op;
     uint32_t flags = dync__eager_functional(call, &op)->flags;
-    if (flags & DYNC__OP_FITS && !(flags & DYNC__OP_DIVIDES))
+    /* not linked: no number was inferred yet, as none is where a scatter has a tensor for it */
+    bool numbers = dync__eager_fits_used || !(flags & DYNC__OP_LOOKS);
+    if (flags & DYNC__OP_FITS && !(flags & DYNC__OP_DIVIDES) && numbers)
         DYNC__TRY(dync__eager_fits_used ? dync__eager_fits_used(call, op) : DYNC_ERR_INTERNAL);
     if (!(flags & DYNC__OP_LOOKS)) return DYNC_OK;
     return dync__eager_looks_used ? dync__eager_looks_used(call) : DYNC_ERR_INTERNAL;

@@ -360,6 +360,17 @@ static int call(dync_compiled *c, int i)
     if (i + 1 == CALLS) dync_graph_free(graph);
     return good;
 }
+#elif ABILITY == 25 /* a scatter of a tensor, before any operator has a number to check */
+static dync_tensor *f(dync_tensor *x) { return dync_mul(x, x); }
+static int call(dync_compiled *c, int i)
+{
+    const float from[2] = {1, (float)i};
+    const int64_t at[2] = {2, 0};
+    dync_tensor *index = dync_from(at, dync_shape(2), .dtype = DYNC_I64);
+    dync_tensor *y =
+        dync_scatter(dync_zeros(dync_shape(3)), 0, index, dync_from(from, dync_shape(2)));
+    return is_sum(y, 1 + i) && is_sum(dync_call(c, y), 1 + i * i);
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
