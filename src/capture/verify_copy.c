@@ -56,6 +56,15 @@ static bool dync__verify_shares_history(dync__tensor *const *in, int n, int i)
     return history && others;
 }
 
+/* Has it a history, and is it not all of its memory in order? A clone would lie otherwise. */
+static bool dync__verify_is_part(const dync__tensor *x)
+{
+    size_t bytes = (size_t)x->numel * dync__dtype_info(x->dtype)->bytes;
+    return dync__tensor_requires_grad(x) && !dync__tensor_is_leaf(x) &&
+           (x->lay.offset || bytes != x->storage->size_bytes ||
+            !dync__layout_is_contiguous(&x->lay));
+}
+
 /* The memory of input i as the clone of a leaf, whole: inputs that lie there are views of it.
  * Owned. */
 static dync__tensor *dync__verify_whole(const dync__tensor *x)
@@ -98,7 +107,7 @@ static dync__tensor *dync__verify_copy(dync__verify *v, dync__tensor *const *in,
     }
     int near = dync__verify_neighbour(v, i);
     bool leaf = dync__tensor_is_leaf(x) && dync__tensor_requires_grad(x);
-    if (!leaf && dync__verify_shares_history(in, n, i)) {
+    if (!leaf && (dync__verify_is_part(x) || dync__verify_shares_history(in, n, i))) {
         dync__tensor *base = near >= 0 ? v->base[near] ? v->base[near] : v->copy[near] : NULL;
         if (base) dync__ref(base);
         v->base[i] = base ? base : dync__verify_whole(x);
