@@ -4,7 +4,31 @@
 #include "lint.h"
 DYNC__COLD
 
+/* Has a size of an argument up to a the symbol of dim i of a, which was another one? */
+static bool dync__lint_merges_with(const dync__cache_entry *was, const dync__cache_entry *now,
+                                   int a, int i)
+{
+    int64_t old = was->leaf[a].shape[i], size = now->leaf[a].shape[i];
+    for (int b = 0; b <= a; b++)
+        for (int d = 0; d < now->leaf[b].ndim; d++)
+            if (now->dynamic[b] >> d & 1 && now->leaf[b].shape[d] == size &&
+                was->leaf[b].shape[d] != old)
+                return true;
+    return false;
+}
+
+/* Are sizes that were different ones equal in this call? They have one symbol then, and what is
+ * made of it is told otherwise. */
+static bool dync__lint_merges(const dync__cache_entry *was, const dync__cache_entry *now)
+{
+    for (int a = 0; now->dynamic && now->leaf && was->leaf && a < now->n_tensors; a++)
+        for (int i = 0; i < now->leaf[a].ndim; i++)
+            if (now->dynamic[a] >> i & 1 && dync__lint_merges_with(was, now, a, i)) return true;
+    return false;
+}
+
 static DYNC__NOINLINE void dync__lint_retrace(dync__lint *l, dync__compiled *f,
+                                              const dync__cache_entry *of,
                                               dync__cache_entry *scratch,
                                               const dync__callargs *call)
 {
@@ -19,6 +43,7 @@ static DYNC__NOINLINE void dync__lint_retrace(dync__lint *l, dync__compiled *f,
     l->at = 0;
     dync__map_free(&l->made);
     bool ok = dync__tracer_open(t, f, scratch, call, NULL) == DYNC_OK;
+    if (ok) l->over = dync__lint_merges(of, scratch);
     if (l->taped) dync__taped_open(t);
     dync_value *args = dync__arena_alloc(&t->scratch, (size_t)(call->nargs + 1) * sizeof *args);
     if (ok && args && dync__trace_arguments(t, args) == DYNC_OK) {
@@ -48,7 +73,8 @@ static void dync__lint_again(dync__lint *l, dync__compiled *f, const dync__cache
         dync__lint *outer = dync__lint_swap(l);
         dync__grad_off(!e->grad_mode);
         scratch->dynamic = e->dynamic; /* the same sizes are symbolic */
-        if (dync__guards_make(scratch, f, call) == DYNC_OK) dync__lint_retrace(l, f, scratch, call);
+        if (dync__guards_make(scratch, f, call) == DYNC_OK)
+            dync__lint_retrace(l, f, e, scratch, call);
         dync__constants_free(scratch);
         dync__shapes_free(scratch);
         dync__arena_free(&scratch->arena);

@@ -51,4 +51,24 @@ TEST(parts_with_a_history)
         }
     dync_set_verify(false);
 }
+
+/* Sizes that differ at first are equal in the second call: no constant has changed. */
+static dync_tensor *shifted(dync_tensor *x)
+{
+    dync_tensor *one = dync_ones(dync_shape(dync_dim(x, 0), dync_dim(x, 1)));
+    return dync_add(one, x);
+}
+TEST(lint_of_sizes_that_meet)
+{
+    dync_set_lint(true);
+    dync_compiled *f = dync_compile(shifted, .args = "x", .dynamic = DYNC_DYNAMIC_ON);
+    for (int call = 0; call < 12; call++) DYNC_SCOPE {
+        dync_tensor *x = dync_randn(dync_shape(2 + call % 2, 3));
+        EXPECT(same(dync_call(f, x), shifted(x), 0));
+    }
+    EXPECT_EQ_INT(dync_get_counters().lint_warnings, 0);
+    EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    dync_compiled_free(f);
+    dync_set_lint(false);
+}
 TEST_MAIN
