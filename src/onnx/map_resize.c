@@ -16,8 +16,8 @@ typedef struct dync__oi_axis_map {
  *   half_pixel     (i + 0.5) / scale - 0.5   half_pixel_symmetric  that, moved to the centre
  *   tf_crop_and_resize  start (in - 1) + i (end - start) (in - 1) / (width - 1)
  * width = scale * in is the length before it is rounded down to `out`. pytorch_half_pixel is
- * half_pixel but for a result of one element. Opset 10 knows the first alone. align_corners goes by
- * the length of the result, as the operator's text, PyTorch and ONNX Runtime have it. */
+ * half_pixel but for one result, which is place 0. Opset 10 knows the first alone. align_corners
+ * goes by the length of the result, as the operator's text, PyTorch and ONNX Runtime have it. */
 static double dync__oi_place(const dync__onnx_call *c, const dync__oi_axis_map *m, int64_t i)
 {
     double width = m->scale * (double)m->in, x = (double)i, last = (double)(m->in - 1);
@@ -29,8 +29,8 @@ static double dync__oi_place(const dync__onnx_call *c, const dync__oi_axis_map *
         double span = m->roi[1] - m->roi[0];
         return m->roi[0] * last + (width == 1 ? span * last / 2 : x * span * last / (width - 1));
     }
-    if (width == 1 && dync__oi_is(c, "coordinate_transformation_mode", "pytorch_half_pixel"))
-        return -0.5;
+    if (m->out == 1 && dync__oi_is(c, "coordinate_transformation_mode", "pytorch_half_pixel"))
+        return 0;
     x = (x + 0.5) / m->scale - 0.5;
     if (dync__oi_is(c, "coordinate_transformation_mode", "half_pixel_symmetric"))
         x += (double)m->in / 2 * (1 - (double)m->out / width);

@@ -54,8 +54,8 @@ static dync_tensor *dync__oi_open_places(const dync__onnx_call *c, int64_t in, i
         last = data ? dync__sz_max(last, 1) : last; /* of one result: 0 of whatever */
         return dync_div(dync_mul(x, dync__oi_size_real(in, -1)), dync__oi_size_real(last, 0));
     }
-    if (one && torch) return dync_sub(x, 0.5);
-    dync_tensor *first = data && torch ? dync_sub(x, 0.5) : NULL;
+    if (one && torch) return dync_mul(x, 0.0);
+    dync_tensor *first = data && torch ? dync_mul(x, 0.0) : NULL;
     x = dync_sub(dync_div(dync_add(x, 0.5), by), 0.5);
     if (first) return dync_where((dync_eq)(dync__oi_size_real(out, 0), dync_v_float(1)), first, x);
     if (!symmetric || scale <= 0) return x; /* of sizes both centres are the same */

@@ -434,6 +434,10 @@ MODELS = {
                           {"s": i(-5, -5), "e": i(-2**31, -2**31), "a": i(0, 1), "p": i(-1, -2)}, {"least": 2}),
     "pad_wrap_cut": ([n("Pad", ["x", "p"], ["y"], mode="wrap"), n("Pad", ["x", "p"], ["z"], mode="reflect")], {"x": ["n", 6]}, ["y", "z"],
                      {"p": i(0, -1, 2, 2)}, {"least": 3, "opset": 19}),
+    # of one result pytorch_half_pixel takes place 0
+    "resize_to_one": ([n("Resize", ["x", "", "s"], ["y"], mode="cubic", coordinate_transformation_mode="pytorch_half_pixel"),
+                       n("Resize", ["z", "", "s"], ["u"], mode="linear", coordinate_transformation_mode="pytorch_half_pixel")],
+                      {"x": ["n", 1, "h", 3], "z": ["n", 1, 2, 3]}, ["y", "u"], {"s": np.array([1, 1, 0.7, 1.5], np.float32)}, {"least": 2, "most": 3, "opset": 19}),
 }
 
 
