@@ -94,7 +94,8 @@ static bool dync__oi_axis_fits(const dync__onnx_call *c, dync__oi_axis_map *m)
 {
     if (dync__any_token(m->in, m->out)) return true;
     m->taps = dync__oi_tap_count(c, m);
-    if (m->taps <= 4000 && m->in >= 1 && m->out <= DYNC__OI_WEIGHTS / m->taps) return true;
+    if (m->taps <= 4000 && (m->in >= 1 || m->out == 0) && m->out <= DYNC__OI_WEIGHTS / m->taps)
+        return true;
     dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "a scale of %g to %lld places",
                   dync__float_shown(m->scale), (long long)m->out);
     return false;
@@ -109,6 +110,7 @@ static dync_tensor *dync__oi_resize_axis(const dync__onnx_call *c, dync_tensor *
     dync_dims one = dync__oi_sizes(x);
     if (dync__any_token(m->in, m->out))
         return dync__oi_resize_open(c, x, axis, m->in, m->out, m->scale);
+    if (m->out == 0) return dync__oi_narrow(x, axis, 0, 0);
     if (m->out > dync__program_limits_get().elements) {
         dync__oi_fail(c, DYNC_ERR_FORMAT, "%lld places of an axis (dync_set_limits)",
                       (long long)m->out);
