@@ -68,6 +68,7 @@
     X(FUSE_STAYS, 1 << 20, elements, "between such kernels, at most", "bench/sizes pointwise") \
     X(FUSE_SERIAL, 65536, elements, "longer rows, if few: a second pass is a kernel", "peers rows") \
     X(FUSE_SMALL, 4096, elements, "smaller kernels may store in any order", "peers moves") \
+    X(PAD_SIDES, 4096, elements, "around what is put into more, sides are filled alone", "peers moves pad") \
     X(FUSE_PIECE, 32, elements, "shorter pieces of rows folded twice are put in order", "peers moves rows") \
     X(FUSE_PIECE_ACROSS, 64, elements, "the same up to here, of pieces read across", "peers moves rows") \
     X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \

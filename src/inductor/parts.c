@@ -1,7 +1,9 @@
 /* inductor/parts.c: concatenations that only a pointwise operator reads are not made: the operator
  * is computed part by part, each straight from what is put together. Several concatenations along
  * one dim meet part by part of the union of their cuts: roll(u, 1) + roll(u, -1) is three parts.
- * Operands that are no such concatenations are sliced. After lower.h, before lower.c. */
+ * Operands that are no such concatenations are sliced. Concatenations, and arrays put among zeros
+ * (padding, gradients of slices), inside of each other are written where they end up. After
+ * lower.h, before lower.c. */
 #include "../dync.in.h"
 #include "../op/rows.h"
 #include "lower.h"
@@ -69,17 +71,34 @@ static bool dync__parts_add(dync__parts *p, const dync__node *cat, const dync__l
     return true;
 }
 
-/* Concatenations that only a concatenation reads are put together in its memory, which is made
+/* An array among zeros, without steps: slice_backward's, and padding's. */
+static bool dync__parts_is_inside(const dync__node *n)
+{
+    return n->op == DYNC__OP_slice_backward && n->args[0].kind == DYNC__A_NODE &&
+           n->args[5].as.i == 1;
+}
+static bool dync__parts_holds(const dync__node *n)
+{
+    return n->op == DYNC__OP_cat || dync__parts_is_inside(n);
+}
+/* What n, which holds others, has at i; *n_parts of them. */
+static const dync__arg *dync__parts_of(const dync__node *n, int *n_parts)
+{
+    bool cat = n->op == DYNC__OP_cat;
+    *n_parts = cat ? n->args[0].n : 1;
+    return cat ? n->args[0].as.list : n->args;
+}
+
+/* What holds others and is read by what holds it alone is put into its memory, which is made
  * where the outermost stands. before: the last node before each that writes. */
 static void dync__parts_nest(dync__lowerer *w, const dync__node *n, const int *before)
 {
-    if (n->op != DYNC__OP_cat) return;
-    int outer = w->joined[n->index] < 0 ? n->index : w->joined[n->index];
-    if (w->g->node.at[outer]->op != DYNC__OP_cat) return;
-    for (int i = 0; i < n->args[0].n; i++) {
-        const dync__arg *a = &n->args[0].as.list[i];
-        const dync__node *part = a->kind == DYNC__A_NODE ? a->as.node : NULL;
-        if (part && part->op == DYNC__OP_cat && part->n_users == 1 && w->joined[part->index] < 0 &&
+    int n_parts, outer = w->joined[n->index] < 0 ? n->index : w->joined[n->index];
+    if (!dync__parts_holds(n) || !dync__parts_holds(w->g->node.at[outer])) return;
+    const dync__arg *a = dync__parts_of(n, &n_parts);
+    for (int i = 0; i < n_parts; i++) {
+        const dync__node *part = a[i].kind == DYNC__A_NODE ? a[i].as.node : NULL;
+        if (part && dync__parts_holds(part) && part->n_users == 1 && w->joined[part->index] < 0 &&
             part->index > before[outer] && part->info[0].dtype == n->info[0].dtype &&
             part->info[0].lay.ndim == n->info[0].lay.ndim)
             w->joined[part->index] = outer;
@@ -152,21 +171,44 @@ DYNC__FN dync_status dync__parts_lower(dync__lowerer *w, const dync__opcall *c, 
     return DYNC_OK;
 }
 
-/* recursion: the concatenations inside */
+/* n, which is inside of another or holds such, in its place. */
+static dync_status dync__parts_put(dync__lowerer *w, const dync__node *n,
+                                   const dync__operand *place)
+{
+    const dync__operand *in = &w->value[n->index][0];
+    if (w->joined[n->index] >= 0) return dync__parts_cat(w, n, place);
+    return dync__lower_empty(in) ? DYNC_OK : dync__lower_copy(&w->pb, in, place);
+}
+
+/* Zeros around the innermost of what is inside of each other. */
+static dync_status dync__parts_inside(dync__lowerer *w, const dync__node *n,
+                                      const dync__operand *out)
+{
+    dync__operand view = *out;
+    dync__opcall call = {.row = dync__op_info(n->op), .op = n->op};
+    do {
+        const dync__arg *a = n->args;
+        dync__layout whole = view.lay;
+        DYNC__TRY(dync__view_slice(&whole, a[2].as.i, a[3].as.i, a[4].as.i, a[5].as.i, &view.lay));
+        n = a[0].as.node;
+    } while (dync__parts_is_inside(n) && w->joined[n->index] >= 0);
+    if (dync__lower_empty(out)) return DYNC_OK;
+    DYNC__TRY(dync__lower_around(&w->pb, &call, &view, out));
+    return dync__parts_put(w, n, &view);
+}
+
 DYNC__FN dync_status dync__parts_cat(dync__lowerer *w, const dync__node *n,
                                      const dync__operand *out)
 {
     dync__operand place = *out;
+    if (n->op != DYNC__OP_cat) return dync__parts_inside(w, n, out);
     int dim = (int)(n->args[1].as.i + (n->args[1].as.i < 0 ? out->lay.ndim : 0));
     for (int i = 0; i < n->args[0].n; i++) {
         const dync__node *part = n->args[0].as.list[i].as.node;
         const dync__operand *in = &w->value[part->index][0];
         if (in->lay.ndim != out->lay.ndim) continue; /* an empty vector */
         place.lay.shape[dim] = in->lay.shape[dim];
-        if (w->joined[part->index] >= 0)
-            DYNC__TRY(dync__parts_cat(w, part, &place));
-        else if (!dync__lower_empty(in))
-            DYNC__TRY(dync__lower_copy(&w->pb, in, &place));
+        DYNC__TRY(dync__parts_put(w, part, &place));
         place.lay.offset = dync__sz_add(place.lay.offset,
                                         dync__sz_mul(place.lay.shape[dim], place.lay.stride[dim]));
     }
@@ -175,10 +217,10 @@ DYNC__FN dync_status dync__parts_cat(dync__lowerer *w, const dync__node *n,
 
 DYNC__FN bool dync__parts_nests(const dync__lowerer *w, const dync__node *n)
 {
-    if (n->op != DYNC__OP_cat) return false;
-    for (int i = 0; i < n->args[0].n; i++) {
-        const dync__arg *a = &n->args[0].as.list[i];
-        if (a->kind == DYNC__A_NODE && w->joined[a->as.node->index] == n->index) return true;
-    }
+    int n_parts;
+    if (!dync__parts_holds(n)) return false;
+    const dync__arg *a = dync__parts_of(n, &n_parts);
+    for (int i = 0; i < n_parts; i++)
+        if (a[i].kind == DYNC__A_NODE && w->joined[a[i].as.node->index] == n->index) return true;
     return false;
 }

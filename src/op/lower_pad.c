@@ -2,8 +2,9 @@
  * After lower_move.c.
  *
  * Eager calls write every element of the result once: one kernel, row after row (kernel/pad.c), or
- * loops for the border's sides and the inside. In graphs zeros are written first, as which sides
- * there are depends on sizes; the copy joins what computes the inside. */
+ * loops for the border's sides and the inside. In graphs a loop copies the inside and joins what
+ * computes it; around it a small array, or one of symbolic sizes, which decide what sides there
+ * are, is filled with zeros first, of a large one the sides are. */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__COLD
@@ -112,6 +113,16 @@ static bool dync__view_is_inside(const dync__pb *pb, const dync__opcall *call,
            dync__layout_is_dense(&out->lay);
 }
 
+DYNC__FN dync_status dync__lower_around(dync__pb *pb, const dync__opcall *call,
+                                        const dync__operand *inside, const dync__operand *out)
+{
+    bool sides = pb->dense && !pb->sized && dync__device_is(pb->device, DYNC__DEV_HOST) &&
+                 dync__layout_is_dense(&out->lay) && !dync__lower_empty(inside) &&
+                 dync__lower_count(&out->lay) >= DYNC__PAD_SIDES;
+    return sides ? dync__lower_border(pb, call, -1, inside, out)
+                 : dync__lower_fill(pb, call, -1, 0, out);
+}
+
 /* Zeros, and the gradient in the view of them. */
 DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *call,
                                            const dync__operand *in, const dync__operand *out)
@@ -128,6 +139,9 @@ DYNC__FN dync_status dync__l_view_backward(dync__pb *pb, const dync__opcall *cal
     if (dync__lower_empty(out)) return DYNC_OK;
     if (dync__view_is_inside(pb, call, out))
         return dync__lower_inside(pb, call, -1, in, &view, out);
-    DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
+    if (call->op == DYNC__OP_slice_backward && a[5].as.i == 1)
+        DYNC__TRY(dync__lower_around(pb, call, &view, out));
+    else
+        DYNC__TRY(dync__lower_fill(pb, call, -1, 0, out));
     return dync__lower_copy(pb, in, &view);
 }

@@ -78,6 +78,9 @@ DYNC__FN dync_status dync__infer_strided(const dync__arg *size, const dync__arg 
 /* The layout of a view (VIEW rows and their *_backward): from the layout it is taken of. */
 DYNC__FN dync_status dync__view_select(const dync__layout *, int64_t dim, int64_t index,
                                        dync__layout *out);
+/* Zeros in out, or where it pays around what is at `inside`, a part of it without steps. */
+DYNC__FN dync_status dync__lower_around(dync__pb *, const dync__opcall *,
+                                        const dync__operand *inside, const dync__operand *out);
 DYNC__FN dync_status dync__view_slice(const dync__layout *, int64_t dim, int64_t start, int64_t end,
                                       int64_t step, dync__layout *out);
 DYNC__FN dync_status dync__view_diagonal(const dync__layout *, int64_t offset, int64_t dim1,

@@ -1,10 +1,10 @@
-/* Random programs of concatenations, rolls and stacks that meet in pointwise operators: each other,
- * themselves, siblings cut elsewhere, views of each other, broadcast operands, other dtypes, writes
- * in place, random numbers, several users. Compiled they must do what they do eagerly, forward and
- * in training, on each level of machine code and without fusion. A failing program is shrunk and
- * printed with its seed. */
+/* Random programs of concatenations, paddings, rolls and stacks that meet in pointwise operators,
+ * and in each other: themselves, siblings cut elsewhere, views of each other, broadcasts, other
+ * dtypes, writes in place, random numbers, several users. Compiled they must do what they do
+ * eagerly, forward and in training, on each level of machine code and without fusion. A failing
+ * program is shrunk and printed with its seed. */
 #include <stdint.h>
-static const int64_t sizes[][2] = {{4, 6}, {1, 8}, {3, 1}, {2, 33}, {16, 17}, {5, 64}};
+static const int64_t sizes[][2] = {{4, 6}, {1, 8}, {3, 1}, {2, 33}, {16, 17}, {5, 64}, {70, 64}};
 #include "random_forms.h"
 #include "passes.h"
 
@@ -74,6 +74,43 @@ static dync_tensor *narrow(const pool *q, dync_tensor *t)
     return which == 1 ? dync_select(full(q, t), 0, 0) : dync_slice(full(q, t), rnd(DIMS), 0, 1, 1);
 }
 
+/* Two parts, each behind zeros or before them, one behind the other. */
+static dync_tensor *padded_parts(const pool *q, dync_tensor *a, dync_tensor *b)
+{
+    dync_tensor *part[2] = {full(q, a), full(q, b)};
+    int dim = rnd(DIMS);
+    int64_t size = sizes[q->p->shape][dim], first = rnd((int)size + 1);
+    for (int k = 0; k < 2; k++) {
+        int64_t length = k ? size - first : first, inside = rnd((int)length + 1), pad[4] = {0},
+                *of_dim = &pad[2 * (DIMS - 1 - dim)];
+        of_dim[rnd(2)] = length - inside;
+        part[k] = dync_pad(piece(part[k], dim, inside), dync_shape(pad[0], pad[1], pad[2], pad[3]),
+                           DYNC_NONE);
+    }
+    return dync_cat(dync_tuple(part[0], part[1]), sign_of(dim, DIMS));
+}
+
+/* A part among zeros: in one step, in two, or one in the other. */
+static dync_tensor *padded(const pool *q, const ins *i, dync_tensor *a)
+{
+    dync_tensor *x = rnd(3) ? full(q, a) : joined(q, i);
+    for (int times = 1 + rnd(2); times > 0; times--) {
+        int64_t pad[2 * DIMS], more[2 * DIMS];
+        for (int d = 0; d < DIMS; d++) {
+            int64_t size = sizes[q->p->shape][d], length = rnd((int)size + 1);
+            int at = 2 * (DIMS - 1 - d), before = rnd((int)(size - length) + 1);
+            x = piece(x, d, length);
+            more[at] = rnd(before + 1), pad[at] = before - more[at];
+            pad[at + 1] = size - length - before, more[at + 1] = 0;
+        }
+        dync_value value = rnd(4) ? DYNC_NONE : DYNC_V(1.5);
+        if (dync_type(x) == DYNC_BOOL || !floating(x)) value = DYNC_NONE;
+        x = dync_pad(x, dync_shape(pad[0], pad[1], pad[2], pad[3]), value);
+        x = dync_pad(x, dync_shape(more[0], more[1], more[2], more[3]), DYNC_NONE);
+    }
+    return x;
+}
+
 static dync_tensor *written(const pool *q, const ins *i, dync_tensor *a, dync_tensor *b)
 {
     dync_tensor *c = q->p->train || rnd(2) ? dync_clone(full(q, a)) : q->v[0], *from = full(q, b);
@@ -120,6 +157,10 @@ static dync_tensor *apply(const pool *q, const ins *i)
         x = full(q, a), y = piece(rnd(2) ? full(q, b) : dync_slice(full(q, b), 0, 0, 1, 1), 1,
                                   sizes[q->p->shape][1] / 2);
         return dync_mul(x, dync_cat(dync_tuple(y, y), -1));
+    case 13: return rnd(2) ? padded(q, i, a) : binary(rnd(6), padded(q, i, a), b);
+    case 14:
+        x = padded_parts(q, a, b);
+        return rnd(3) ? x : binary(rnd(6), x, rnd(2) ? x : padded_parts(q, b, a));
     case PASS: return a;
     default: return binary(rnd(6), a, b);
     }
