@@ -71,6 +71,9 @@
     X(PAD_SIDES, 4096, elements, "around what is put into more, sides are filled alone", "peers moves pad") \
     X(FUSE_PIECE, 32, elements, "shorter pieces of rows folded twice are put in order", "peers moves rows") \
     X(FUSE_PIECE_ACROSS, 64, elements, "the same up to here, of pieces read across", "peers moves rows") \
+    X(FUSE_EMPTY, 6, ratio, "a so-manieth of the lanes empty: dear arithmetic is apart", "peers pointwise") \
+    X(FUSE_FOLDED, 64, elements, "a fold: rows as short are folded apart from dear arithmetic", "peers rows") \
+    X(FUSE_FOLDED_ROWS, 8, folds, "so many, if dear arithmetic is done once a row", "peers rows") \
     X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \
     X(FUSE_FREE, 2, additions, "an expression so cheap is repeated even for a tiny array", "peers pointwise") \
     X(FUSE_CHEAP, 4, additions, "an expression so cheap is repeated by every reader", "peers pointwise") \
@@ -116,6 +119,7 @@
     X(SQUARE_STREAMS, 8, streams, "those with more of these, too", "peers moves") \
     X(SQUARE_LIVE, 8, registers, "those with more values alive, too", "peers moves") \
     X(BLOCK_SECTIONED, 8192, lanes, "kernels of parts with longer rows are not cut into blocks", "peers cat") \
+    X(BLOCK_FLAT, 1024, bytes, "of shorter rows all of a block are one", "peers moves") \
     X(BLOCK_LANE_BYTES, 1024, bytes, "of a row of a transposed block", "peers moves") \
     X(BLOCK_LANES, 512, lanes, "of such a row at most", "peers moves") \
     X(BLOCK_BYTES, 16 * 1024, bytes, "of a transposed block with few lanes", "peers moves") \

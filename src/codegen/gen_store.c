@@ -69,6 +69,38 @@ DYNC__FN void dync__gen_prefetch_page(dync__gen *g, int list)
     }
 }
 
+/* The lanes that the tail has of vector u, in halves: where masks have no registers, a masked store
+ * takes longer than the row before it. */
+static void dync__gen_store_halves(dync__gen *g, int stream, int r)
+{
+    dync__asm *a = &g->a;
+    int bytes = g->stream.at[stream].bytes, type = bytes == 8 ? DYNC_I64 : DYNC_I32,
+        t = dync__gen_temp(g), part = dync__a_label(a), done = dync__a_label(a);
+    dync__vt v = dync__vt_of(type, g->V);
+    dync__place to = dync__a_mem(DYNC__G_T0, 0), left = dync__a_reg(DYNC__G_T2);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__gen_element(g, stream));
+    DYNC__A(a, GET, .to = DYNC__G_T2, .y = dync__gen_at(g->tail_count));
+    if (g->u) DYNC__A(a, SUB_N, .y = left, .n = g->u * g->V);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LE, .y = left, .n = 0, .label = done);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LT, .y = left, .n = g->V, .label = part);
+    DYNC__A(a, STORE, .v = v, .x = r, .y = to);
+    DYNC__A(a, JUMP, .label = done);
+    DYNC__A(a, LABEL, .label = part);
+    DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_reg(r));
+    for (int half = g->V / 2; half > 0; half /= 2) {
+        int next = dync__a_label(a);
+        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = DYNC__G_T2, .n = half, .label = next);
+        DYNC__A(a, STORE, .v = dync__vt_of(type, half), .x = t, .y = to);
+        if (half > 1) DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T0), .n = half * bytes);
+        if (half * bytes >= 16)
+            DYNC__A(a, HALF, .v = dync__vt_of(type, 2 * half), .to = t, .x = t);
+        else if (half > 1)
+            DYNC__A(a, DOWN, .v = dync__vt_of(type, 16 / bytes), .to = t, .x = t, .n = half);
+        DYNC__A(a, LABEL, .label = next);
+    }
+    DYNC__A(a, LABEL, .label = done);
+}
+
 DYNC__FN void dync__gen_store(dync__gen *g, int i)
 {
     const dync__inst *in = dync__gen_inst(g, i);
@@ -95,6 +127,8 @@ DYNC__FN void dync__gen_store(dync__gen *g, int i)
         dync__gen_store_apart(g, stream, r);
     } else if (!g->masked) {
         DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_element(g, stream), .op = s->nontemporal);
+    } else if (a->t->n_masks == 0) {
+        dync__gen_store_halves(g, stream, r);
     } else {
         int z = dync__gen_tail(g, bytes == 8);
         DYNC__A(a, STORE_PART, .v = v, .x = r, .y = dync__gen_element(g, stream), .z = z);

@@ -53,6 +53,24 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
     }
 }
 
+/* From row to row of a tile. */
+static int64_t dync__jit_tile_step(int64_t lanes, int bytes, bool flat)
+{
+    return flat ? lanes * bytes : dync__jit_tile_bytes(1, lanes, bytes);
+}
+
+/* Does each row of so many lanes begin where the one before it ends, in memory as in tiles? Then
+ * all of a block are one, of which only the last vector is not full. (Of long rows most are.) */
+static bool dync__jit_is_flat(const dync__jit *jit, int64_t lanes)
+{
+    bool flat = !jit->sectioned && lanes * jit->most <= DYNC__BLOCK_FLAT;
+    for (int s = 0; s < jit->n_streams && flat; s++) {
+        const dync__jit_stream *st = dync__jit_stream_at(jit, s);
+        flat = st->transposed || st->step[0] == lanes * st->lane;
+    }
+    return flat;
+}
+
 /* One block: at[s] is where stream s has its first row and lane. Loads are transposed into tiles,
  * the code runs on `rows` by `lanes`, tiles are transposed into stores. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
@@ -74,14 +92,15 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
                           stage);
         return;
     }
+    bool flat = dync__jit_is_flat(jit, lanes);
     memcpy(&entry, &jit->form->block.exec, sizeof entry);
-    words[DYNC__GW_ROWS] = words[DYNC__GW_FIXED] = words[DYNC__GW_FIXED + 1] = rows;
+    words[DYNC__GW_ROWS] = words[DYNC__GW_FIXED] = words[DYNC__GW_FIXED + 1] = flat ? 1 : rows;
     words[DYNC__GW_FRAME] = jit->form->frame;
     DYNC__CODE_FRAME(jit->form->frame);
-    words[DYNC__GW_LANES] = lanes;
+    words[DYNC__GW_LANES] = flat ? rows * lanes : lanes;
     for (int s = 0; s < jit->n_streams; s++, record += jit->record) {
         const dync__jit_stream *st = dync__jit_stream_at(jit, s);
-        int64_t step = dync__jit_tile_bytes(1, lanes, st->bytes);
+        int64_t step = dync__jit_tile_step(lanes, st->bytes, flat);
         char *tile = scratch + st->tile;
         record[DYNC__GW_AT] = (int64_t)(intptr_t)(st->transposed ? tile : at[s]);
         record[DYNC__GW_STEP] = st->transposed ? step : st->step[0];
@@ -94,8 +113,8 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         if (st->transposed == DYNC__JIT_TRANSPOSE_STORE)
             dync__gt_swap(at[s], st->lane, scratch + st->tile,
-                          dync__jit_tile_bytes(1, lanes, st->bytes), rows, lanes, st->bytes, false,
-                          scratch);
+                          dync__jit_tile_step(lanes, st->bytes, flat), rows, lanes, st->bytes,
+                          false, scratch);
     }
 }
 
@@ -122,7 +141,8 @@ static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *wor
     dync__kernel_code entry;
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record, row = rows & -jit->side,
             lane = lanes & -jit->side;
-    if (row == 0 || lane == 0) row = lane = 0;
+    bool part = lane < lanes && 8 * (lanes - lane) >= lanes && lanes <= jit->block_lanes;
+    if (row == 0 || lane == 0 || (part && dync__jit_is_flat(jit, lanes))) row = lane = 0;
     memcpy(&entry, &jit->squares->block.exec, sizeof entry);
     words[DYNC__GW_FRAME] = jit->squares->frame;
     DYNC__CODE_FRAME(jit->squares->frame);

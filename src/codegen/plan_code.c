@@ -295,7 +295,8 @@ DYNC__FN void dync__jb_width(dync__jb *j)
     g->n_regs = g->a.t->n_vectors;
     g->turns = 1;
     dync__jb_halves(j);
-    g->U = !dync__sz_lt(g->V, j->lanes)                      ? 1
+    g->U = j->blocks && !j->b->sectioned                     ? DYNC__GEN_UNROLL /* of all rows */
+           : !dync__sz_lt(g->V, j->lanes)                    ? 1
            : !dync__sz_lt(2 * g->V, j->lanes)                ? 2
            : g->vertical && !dync__sz_lt(3 * g->V, j->lanes) ? 3
                                                              : DYNC__GEN_UNROLL;

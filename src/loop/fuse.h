@@ -69,6 +69,8 @@ DYNC__FN dync__fuse_traits dync__fuse_traits_of(const dync__kernel *);
 /* all indices of loops [from, to); of the whole kernel */
 DYNC__FN dync__size dync__fuse_size(const dync__size *extent, int from, int to);
 DYNC__FN dync__size dync__fuse_domain(const dync__kernel *);
+/* Are rows of so many elements written out (unroll.c)? */
+DYNC__FN bool dync__fuse_writes_out(const dync__kernel *, int64_t length);
 DYNC__FN bool dync__fuse_is_store(int prim);
 DYNC__FN bool dync__fuse_is_indexed(int prim);
 DYNC__FN bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b);
@@ -133,8 +135,8 @@ DYNC__FN bool dync__fuse_recompute_safe(dync__fuse_job *, int store);
 /* ---- fuse_apart.c ---------------------------------------------------------------------------- */
 /* Would the code of the two at hand be slower as one? */
 DYNC__FN bool dync__fuse_slower(const dync__fuse_job *);
-/* Has `made` of them rows in short pieces, where neither had? */
-DYNC__FN bool dync__fuse_cuts_rows(const dync__fuse_job *, const dync__kernel *made);
+/* Has `made` of them rows in short pieces, where neither had, or dear arithmetic in short rows? */
+DYNC__FN bool dync__fuse_bad_rows(const dync__fuse_job *, const dync__kernel *made);
 
 /* ---- fuse_merge.c, fuse_inline.c ------------------------------------------------------------- */
 /* The live items as a kernel, in job->arena; NULL: refused, or job->no_memory. */

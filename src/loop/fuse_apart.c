@@ -158,13 +158,16 @@ static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *
     int folds = dync__fuse_folds(k);
     bool wide;
     if (k->n_dims < 2) return false;
-    int64_t n = dync__sz_hint(k->extent[k->n_dims - 1]);
-    if (!folds)
-        return n < (job->few_registers ? 8 : 16) &&
-               dync__sz_hint(dync__fuse_domain(k)) > DYNC__FUSE_SMALL &&
-               dync__fuse_narrow(k, &wide) > DYNC__FUSE_FAIR;
-    if (k->n_dims - k->n_outer < 2) return false;
+    int64_t n;
     int last = dync__schedule_last(k, &n);
+    int64_t domain = dync__sz_hint(dync__fuse_domain(k)), lanes = job->few_registers ? 8 : 16,
+            full = (n + lanes - 1) / lanes * lanes;
+    /* dear arithmetic would have many empty lanes: more than another pass costs */
+    if (!folds)
+        return (n < lanes ||
+                (domain <= DYNC__FUSE_STAYS && (full - n) * DYNC__FUSE_EMPTY >= full)) &&
+               domain > DYNC__FUSE_SMALL && dync__fuse_narrow(k, &wide) > DYNC__FUSE_FAIR;
+    if (k->n_dims - k->n_outer < 2) return false;
     return (folds > 1 && n < DYNC__FUSE_PIECE) ||
            (n <= DYNC__FUSE_PIECE_ACROSS - (folds == 1) && dync__fuse_crosses(k, last)) ||
            dync__fuse_strides(k, last);
@@ -172,8 +175,56 @@ static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *
 
 /* Is `made` in pieces, as what one reads lies otherwise, where neither was? Each phase is slower so
  * than a copy in order and whole rows are. */
-DYNC__FN bool dync__fuse_cuts_rows(const dync__fuse_job *job, const dync__kernel *made)
+static bool dync__fuse_cuts_rows(const dync__fuse_job *job, const dync__kernel *made)
 {
-    return job->bounded && job->from[1] && dync__fuse_in_pieces(job, made) &&
-           !dync__fuse_in_pieces(job, job->from[0]) && !dync__fuse_in_pieces(job, job->from[1]);
+    return dync__fuse_in_pieces(job, made) && !dync__fuse_in_pieces(job, job->from[0]) &&
+           !dync__fuse_in_pieces(job, job->from[1]);
+}
+
+/* ---- short rows ------------------------------------------------------------------------------ */
+
+/* Elements of the rows that k goes through one after the other; 0: they lie side by side. */
+static int64_t dync__fuse_row(const dync__kernel *k)
+{
+    int last = k->n_dims - 1;
+    int64_t n = 1;
+    bool along = false;
+    for (int d = k->n_outer; d < k->n_dims; d++) n *= DYNC__MAX(dync__sz_hint(k->extent[d]), 1);
+    for (int i = 0; i < k->inst.n && last >= 0; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        along |= in->buf >= 0 && in->section & 1 && k->access.at[in->access].stride[last] == 1;
+    }
+    return along ? n : 0;
+}
+
+/* Rows so short that they are written out side by side (unroll.c), in not too many registers? */
+static bool dync__fuse_beside(const dync__fuse_job *job, const dync__kernel *made, int64_t n)
+{
+    return 2 * n <= DYNC__UNROLL_ROW && dync__fuse_writes_out(made, n) &&
+           !(job->few_registers && dync__fuse_folds(made) > 1);
+}
+
+/* Is one of them dear arithmetic, which in short rows that the other folds would wait for each
+ * fold, of few vectors at once, or be done for one row at a time, where it has all it wants alone?
+ * What draws does not wait. */
+static bool dync__fuse_starves(const dync__fuse_job *job, const dync__kernel *made)
+{
+    const dync__kernel *a = job->from[0], *b = job->from[1];
+    bool wide, a_folds = dync__fuse_folds(a) > 0, b_folds = dync__fuse_folds(b) > 0;
+    const dync__kernel *each = a_folds ? b : a;
+    int64_t n = dync__fuse_row(made), domain = dync__sz_hint(dync__fuse_domain(made)),
+            own = dync__sz_hint(dync__fuse_domain(each)),
+            most = DYNC__FUSE_FOLDED *
+                   (own == domain ? dync__fuse_folds(made) : DYNC__FUSE_FOLDED_ROWS);
+    if (domain > DYNC__FUSE_STAYS) most /= 2;
+    return a_folds != b_folds && n > 1 && n < most + job->few_registers &&
+           domain > DYNC__FUSE_SMALL && !each->uses_random &&
+           (own == domain || own * n == domain) &&
+           dync__fuse_narrow(each, &wide) > DYNC__FUSE_FAIR && !dync__fuse_beside(job, made, n);
+}
+
+DYNC__FN bool dync__fuse_bad_rows(const dync__fuse_job *job, const dync__kernel *made)
+{
+    return job->bounded && job->from[1] &&
+           (dync__fuse_cuts_rows(job, made) || dync__fuse_starves(job, made));
 }

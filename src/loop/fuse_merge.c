@@ -156,7 +156,7 @@ DYNC__BUSY static void dync__fuse_emit_all(dync__fuse_job *job, dync__kernel *k)
 }
 
 /* The live items by section, and within one in their order, as a kernel in job->arena, simplified.
- * NULL: no memory (job->no_memory), a scan along more than one inner loop, rows in pieces. */
+ * NULL: no memory (job->no_memory), a scan along more than one inner loop, bad rows. */
 static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest, const char *name)
 {
     dync__kernel *k = dync__kernel_new(job->arena, name, nest->n_outer, nest->n, nest->extent);
@@ -177,7 +177,7 @@ static dync__kernel *dync__fuse_emit(dync__fuse_job *job, const dync__nest *nest
     for (int i = 0; i < k->inst.n && k->n_dims - k->n_outer > 1; i++)
         /* code carries its sum along one loop */
         if (k->inst.at[i].prim == DYNC__P_scan) return NULL;
-    if (!DYNC__LEFT_OUT(DYNC_NO_JIT) && dync__fuse_cuts_rows(job, k)) return NULL;
+    if (!DYNC__LEFT_OUT(DYNC_NO_JIT) && dync__fuse_bad_rows(job, k)) return NULL;
     DYNC__ASSERT(dync__kernel_check(k) == DYNC_OK);
     return k;
 }

@@ -135,3 +135,18 @@ DYNC__FN bool dync__fuse_order_matters(const dync__kernel *k)
     }
     return false;
 }
+
+DYNC__FN bool dync__fuse_writes_out(const dync__kernel *k, int64_t length)
+{
+    int64_t insts = 0, accesses = 0;
+    bool scans = false;
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        int64_t times = in->section & 1 ? length : 1;
+        scans |= in->prim == DYNC__P_scan;
+        insts += times;
+        if (in->buf >= 0) accesses += times;
+    }
+    return !scans && length <= DYNC__UNROLL_ROW && insts <= DYNC__UNROLL_INSTS &&
+           accesses <= DYNC__UNROLL_ACCESSES;
+}

@@ -21,7 +21,7 @@ typedef struct dync__unroll {
 static int dync__unroll_length(const dync__kernel *k)
 {
     dync__fuse_traits t = dync__fuse_traits_of(k);
-    int64_t rows = 1, length = 1, insts = 0, accesses = 0;
+    int64_t rows = 1, length = 1;
     bool symbolic = false;
     if (k->failed || t.pointwise || t.tangled || t.scatters || t.empty || k->uses_random) return 0;
     for (int d = 0; d < k->n_dims; d++) {
@@ -34,14 +34,7 @@ static int dync__unroll_length(const dync__kernel *k)
     if (symbolic) return -1;
     for (int i = 0; i < k->buf.n; i++)
         if (k->buf.at[i].mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
-    for (int i = 0; i < k->inst.n; i++) {
-        const dync__inst *in = &k->inst.at[i];
-        int64_t times = in->section & 1 ? length : 1;
-        if (in->prim == DYNC__P_scan) return 0;
-        insts += times;
-        if (in->buf >= 0) accesses += times;
-    }
-    return insts <= DYNC__UNROLL_INSTS && accesses <= DYNC__UNROLL_ACCESSES ? (int)length : 0;
+    return dync__fuse_writes_out(k, length) ? (int)length : 0;
 }
 
 /* The access at inner index t, over the rows alone. */
