@@ -118,7 +118,7 @@ static dync_status dync__class_plain(dync__inductor_sized *s, const bool *used,
     dync_status status = w ? dync__graph_concrete(s->graph, value, &g) : DYNC_ERR_MEMORY;
     for (int i = 0; status == DYNC_OK && i < s->graph->over.n; i++)
         if (!dync__avec_push(&g->arena, &g->over, s->graph->over.at[i])) status = DYNC_ERR_MEMORY;
-    if (status == DYNC_OK) status = dync__lower_steps(w, g, used, &s->options, false, &out);
+    if (status == DYNC_OK) status = dync__lower_steps(w, g, used, &s->options, true, &out);
     if (status == DYNC_OK) {
         dync__plan_options options = dync__lower_options(w, &s->options);
         status = dync__steps_begin(&steps, &w->pb, &options);

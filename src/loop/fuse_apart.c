@@ -142,11 +142,12 @@ static bool dync__fuse_strides(const dync__kernel *k, int d)
         if (in->buf < 0 || !(in->section & 1) || dync__fuse_is_indexed(in->prim)) continue;
         again |= dync__fuse_is_store(in->prim);
         const dync__size *stride = k->access.at[in->access].stride;
-        int64_t step = dync__sz_hint(stride[d]);
-        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
         bool beside = false;
         for (int e = k->n_outer; e < k->n_dims; e++) beside |= stride[e] == 1;
-        strides |= beside && (step < 0 ? -step : step) * bytes >= 64;
+        if (!beside) continue;
+        int64_t step = dync__loop_at_hand(stride[d]);
+        int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+        strides |= (step < 0 ? -step : step) * bytes >= 64;
     }
     return strides && again;
 }
@@ -158,16 +159,18 @@ static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *
     int folds = dync__fuse_folds(k);
     bool wide;
     if (k->n_dims < 2) return false;
-    int64_t n;
+    if (folds ? k->n_dims - k->n_outer < 2 : dync__fuse_narrow(k, &wide) <= DYNC__FUSE_FAIR)
+        return false;
+    int64_t n, lanes = job->few_registers ? 8 : 16;
     int last = dync__schedule_last(k, &n);
-    int64_t domain = dync__sz_hint(dync__fuse_domain(k)), lanes = job->few_registers ? 8 : 16,
-            full = (n + lanes - 1) / lanes * lanes;
+    int64_t full = (n + lanes - 1) / lanes * lanes;
+    bool empty = (full - n) * DYNC__FUSE_EMPTY >= full;
     /* dear arithmetic would have many empty lanes: more than another pass costs */
-    if (!folds)
-        return (n < lanes ||
-                (domain <= DYNC__FUSE_STAYS && (full - n) * DYNC__FUSE_EMPTY >= full)) &&
-               domain > DYNC__FUSE_SMALL && dync__fuse_narrow(k, &wide) > DYNC__FUSE_FAIR;
-    if (k->n_dims - k->n_outer < 2) return false;
+    if (!folds && n >= lanes && !empty) return false;
+    if (!folds) {
+        int64_t domain = dync__loop_at_hand(dync__fuse_domain(k));
+        return (n < lanes || domain <= DYNC__FUSE_STAYS) && domain > DYNC__FUSE_SMALL;
+    }
     return (folds > 1 && n < DYNC__FUSE_PIECE) ||
            (n <= DYNC__FUSE_PIECE_ACROSS - (folds == 1) && dync__fuse_crosses(k, last)) ||
            dync__fuse_strides(k, last);
@@ -189,12 +192,14 @@ static int64_t dync__fuse_row(const dync__kernel *k)
     int last = k->n_dims - 1;
     int64_t n = 1;
     bool along = false;
-    for (int d = k->n_outer; d < k->n_dims; d++) n *= DYNC__MAX(dync__sz_hint(k->extent[d]), 1);
     for (int i = 0; i < k->inst.n && last >= 0; i++) {
         const dync__inst *in = &k->inst.at[i];
         along |= in->buf >= 0 && in->section & 1 && k->access.at[in->access].stride[last] == 1;
     }
-    return along ? n : 0;
+    if (!along) return 0;
+    for (int d = k->n_outer; d < k->n_dims; d++)
+        n *= DYNC__MAX(dync__loop_at_hand(k->extent[d]), 1);
+    return n;
 }
 
 /* Rows so short that they are written out side by side (unroll.c), in not too many registers? */
@@ -212,15 +217,20 @@ static bool dync__fuse_starves(const dync__fuse_job *job, const dync__kernel *ma
     const dync__kernel *a = job->from[0], *b = job->from[1];
     bool wide, a_folds = dync__fuse_folds(a) > 0, b_folds = dync__fuse_folds(b) > 0;
     const dync__kernel *each = a_folds ? b : a;
-    int64_t n = dync__fuse_row(made), domain = dync__sz_hint(dync__fuse_domain(made)),
-            own = dync__sz_hint(dync__fuse_domain(each)),
+    if (a_folds == b_folds || each->uses_random ||
+        dync__fuse_narrow(each, &wide) <= DYNC__FUSE_FAIR)
+        return false;
+    int64_t n = dync__fuse_row(made),
+            longest = DYNC__FUSE_FOLDED * DYNC__MAX(dync__fuse_folds(made), DYNC__FUSE_FOLDED_ROWS);
+    if (n <= 1 || n >= longest + job->few_registers || dync__fuse_beside(job, made, n))
+        return false;
+    int64_t domain = dync__loop_at_hand(dync__fuse_domain(made)),
+            own = dync__loop_at_hand(dync__fuse_domain(each)),
             most = DYNC__FUSE_FOLDED *
                    (own == domain ? dync__fuse_folds(made) : DYNC__FUSE_FOLDED_ROWS);
     if (domain > DYNC__FUSE_STAYS) most /= 2;
-    return a_folds != b_folds && n > 1 && n < most + job->few_registers &&
-           domain > DYNC__FUSE_SMALL && !each->uses_random &&
-           (own == domain || own * n == domain) &&
-           dync__fuse_narrow(each, &wide) > DYNC__FUSE_FAIR && !dync__fuse_beside(job, made, n);
+    return n < most + job->few_registers && domain > DYNC__FUSE_SMALL &&
+           (own == domain || own * n == domain);
 }
 
 DYNC__FN bool dync__fuse_bad_rows(const dync__fuse_job *job, const dync__kernel *made)

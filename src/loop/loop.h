@@ -369,6 +369,13 @@ DYNC__FN void dync__unroll_rows(void); /* linked by who compiles and builds redu
 DYNC__FN int dync__cost_inst(const dync__inst *);
 /* bytes of cache line used up per step */
 DYNC__FN int64_t dync__cost_stride(int64_t stride, int element_bytes);
+/* The size at hand, by which kernels may be kept apart that other numbers would join: the table in
+ * force is told. */
+DYNC__INLINE int64_t dync__loop_at_hand(int64_t size)
+{
+    if (dync__is_token(size) && dync__tls.syms) DYNC__ATOMIC_STORE(&dync__tls.syms->cautious, true);
+    return dync__sz_hint(size);
+}
 /* schedule.c: order and collapse of loops of one kernel for the generators (smallest stride
  * innermost), see file. */
 DYNC__FN void dync__kernel_schedule(dync__kernel *);

@@ -80,7 +80,7 @@ static bool dync__schedule_goes_on(const dync__kernel *k, int outer, int d, int6
     bool on = true;
     for (int i = 0; i < k->access.n && on; i++) {
         const dync__size *stride = k->access.at[i].stride;
-        on = dync__sz_hint(stride[outer]) == n * dync__sz_hint(stride[d]);
+        on = dync__loop_at_hand(stride[outer]) == n * dync__loop_at_hand(stride[d]);
     }
     return on;
 }
@@ -95,9 +95,9 @@ DYNC__FN int dync__schedule_last(const dync__kernel *k, int64_t *length)
     } else {
         for (int d = k->n_outer; d < k->n_dims; d++) order[d] = d;
     }
-    *length = dync__sz_hint(k->extent[last]);
+    *length = dync__loop_at_hand(k->extent[last]);
     while (--at >= k->n_outer && dync__schedule_goes_on(k, order[at], last, *length))
-        *length *= dync__sz_hint(k->extent[order[at]]);
+        *length *= dync__loop_at_hand(k->extent[order[at]]);
     return last;
 }
 
