@@ -1730,8 +1730,39 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     return name;
 }
 
+static bool dync__ptx_stored(const dync__ptx *p, int buf, int section)
+{
+    const dync__kernel *k = p->k;
+    bool stored = false;
+    for (int i = 0; i < k->inst.n; i++)
+        stored |= k->inst.at[i].section == section && k->inst.at[i].buf == buf &&
+                  !dync__inst_has_value(&k->inst.at[i]);
+    return stored;
+}
+
+/* What earlier phases loaded and this one uses is loaded again: ahead of all, where this one stores
+ * there. */
+static void dync__ptx_load_first(dync__ptx *p, int section)
+{
+    const dync__kernel *k = p->k;
+    bool *used = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
+    for (int i = k->inst.n - 1; i >= 0 && used; i--) {
+        const dync__inst *in = &k->inst.at[i];
+        bool here = in->section == section && p->needed[i];
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++)
+            used[in->arg[a]] |= here || (used[i] && in->prim != DYNC__P_reduce);
+    }
+    for (int i = 0; i < k->inst.n && used; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (used[i] && in->section < section && in->section & 1 && in->buf >= 0 &&
+            dync__ptx_stored(p, in->buf, section))
+            (void)dync__ptx_use(p, i, 0);
+    }
+}
+
 DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
 {
+    if (p->in_place && section & 1) dync__ptx_load_first(p, section);
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
             dync__ptx_emit(p, i);
@@ -2124,6 +2155,17 @@ static bool dync__ptx_is_load(const dync__inst *in)
     return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx;
 }
 
+/* Does a phase before `last` write what in loads, or `last` what another thread loads again? */
+static bool dync__ptx_overwrites(const dync__kernel *k, const dync__inst *in, int last,
+                                 const dync__inst *to)
+{
+    const dync__access *access = k->access.at;
+    if (dync__inst_has_value(to) || to->buf != in->buf || in->section >= last || to->section > last)
+        return false;
+    return to->section < last || in->prim != DYNC__P_load || to->prim != DYNC__P_store ||
+           !dync__access_equal(&access[in->access], &access[to->access], k->n_dims, k->extent);
+}
+
 /* A phase would load again what has been written since: such values have to stay in registers. */
 static bool dync__ptx_must_keep(const dync__ptx *p)
 {
@@ -2133,8 +2175,7 @@ static bool dync__ptx_must_keep(const dync__ptx *p)
     for (int i = 0; i < k->inst.n && last; i++) {
         const dync__inst *in = &k->inst.at[i];
         for (int j = i + 1; j < k->inst.n && dync__ptx_is_load(in); j++)
-            keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf &&
-                    (in->section & 1) && k->inst.at[j].section < last[i];
+            keep |= (in->section & 1) && dync__ptx_overwrites(k, in, last[i], &k->inst.at[j]);
     }
     return keep;
 }

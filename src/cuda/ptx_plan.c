@@ -5,6 +5,7 @@
  * next row. Few long rows are split over blocks, each phase a launch. A row that fits the registers
  * of its threads is read once; a longer one is read once a phase. */
 #include "../dync.in.h"
+#include "../loop/fuse.h"
 #include "ptx.h"
 DYNC__COLD
 
@@ -176,6 +177,17 @@ static bool dync__ptx_is_load(const dync__inst *in)
     return in->prim == DYNC__P_load || in->prim == DYNC__P_loadx;
 }
 
+/* Does a phase before `last` write what in loads, or `last` what another thread loads again? */
+static bool dync__ptx_overwrites(const dync__kernel *k, const dync__inst *in, int last,
+                                 const dync__inst *to)
+{
+    const dync__access *access = k->access.at;
+    if (dync__inst_has_value(to) || to->buf != in->buf || in->section >= last || to->section > last)
+        return false;
+    return to->section < last || in->prim != DYNC__P_load || to->prim != DYNC__P_store ||
+           !dync__access_equal(&access[in->access], &access[to->access], k->n_dims, k->extent);
+}
+
 /* A phase would load again what has been written since: such values have to stay in registers. */
 static bool dync__ptx_must_keep(const dync__ptx *p)
 {
@@ -185,8 +197,7 @@ static bool dync__ptx_must_keep(const dync__ptx *p)
     for (int i = 0; i < k->inst.n && last; i++) {
         const dync__inst *in = &k->inst.at[i];
         for (int j = i + 1; j < k->inst.n && dync__ptx_is_load(in); j++)
-            keep |= !dync__inst_has_value(&k->inst.at[j]) && k->inst.at[j].buf == in->buf &&
-                    (in->section & 1) && k->inst.at[j].section < last[i];
+            keep |= (in->section & 1) && dync__ptx_overwrites(k, in, last[i], &k->inst.at[j]);
     }
     return keep;
 }

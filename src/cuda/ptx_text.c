@@ -155,8 +155,39 @@ DYNC__FN const char *dync__ptx_guard(dync__ptx *p, int lane, bool writes)
     return name;
 }
 
+static bool dync__ptx_stored(const dync__ptx *p, int buf, int section)
+{
+    const dync__kernel *k = p->k;
+    bool stored = false;
+    for (int i = 0; i < k->inst.n; i++)
+        stored |= k->inst.at[i].section == section && k->inst.at[i].buf == buf &&
+                  !dync__inst_has_value(&k->inst.at[i]);
+    return stored;
+}
+
+/* What earlier phases loaded and this one uses is loaded again: ahead of all, where this one stores
+ * there. */
+static void dync__ptx_load_first(dync__ptx *p, int section)
+{
+    const dync__kernel *k = p->k;
+    bool *used = dync__arena_alloc(p->arena, (size_t)k->inst.n + 1);
+    for (int i = k->inst.n - 1; i >= 0 && used; i--) {
+        const dync__inst *in = &k->inst.at[i];
+        bool here = in->section == section && p->needed[i];
+        for (int a = 0; a < dync__prim_info(in->prim)->n_args; a++)
+            used[in->arg[a]] |= here || (used[i] && in->prim != DYNC__P_reduce);
+    }
+    for (int i = 0; i < k->inst.n && used; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (used[i] && in->section < section && in->section & 1 && in->buf >= 0 &&
+            dync__ptx_stored(p, in->buf, section))
+            (void)dync__ptx_use(p, i, 0);
+    }
+}
+
 DYNC__FN void dync__ptx_section(dync__ptx *p, int section)
 {
+    if (p->in_place && section & 1) dync__ptx_load_first(p, section);
     for (int i = 0; i < p->k->inst.n; i++)
         if (p->needed[i] && dync__ptx_inst(p, i)->section == section) {
             dync__ptx_emit(p, i);
