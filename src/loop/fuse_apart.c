@@ -158,10 +158,12 @@ static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *
 {
     int folds = dync__fuse_folds(k);
     bool wide;
+    int64_t n;
     if (k->n_dims < 2) return false;
+    if (folds && (n = dync__schedule_lanes(k)) > 0) return n < DYNC__FUSE_PIECE;
     if (folds ? k->n_dims - k->n_outer < 2 : dync__fuse_narrow(k, &wide) <= DYNC__FUSE_FAIR)
         return false;
-    int64_t n, lanes = job->few_registers ? 8 : 16;
+    int64_t lanes = job->few_registers ? 8 : 16;
     int last = dync__schedule_last(k, &n);
     int64_t full = (n + lanes - 1) / lanes * lanes;
     bool empty = (full - n) * DYNC__FUSE_EMPTY >= full;
@@ -171,7 +173,7 @@ static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *
         int64_t domain = dync__loop_at_hand(dync__fuse_domain(k));
         return (n < lanes || domain <= DYNC__FUSE_STAYS) && domain > DYNC__FUSE_SMALL;
     }
-    return (folds > 1 && n < DYNC__FUSE_PIECE) ||
+    return n < (folds > 1 ? DYNC__FUSE_PIECE : DYNC__FUSE_PIECE / 2) ||
            (n <= DYNC__FUSE_PIECE_ACROSS - (folds == 1) && dync__fuse_crosses(k, last)) ||
            dync__fuse_strides(k, last);
 }

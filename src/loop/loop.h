@@ -381,6 +381,8 @@ DYNC__INLINE int64_t dync__loop_at_hand(int64_t size)
 DYNC__FN void dync__kernel_schedule(dync__kernel *);
 /* The inner loop that it puts innermost, and over how many elements it then goes at once. */
 DYNC__FN int dync__schedule_last(const dync__kernel *, int64_t *length);
+/* Rows that lie side by side: how many at once. 0: no rows do. */
+DYNC__FN int64_t dync__schedule_lanes(const dync__kernel *);
 
 /* simplify.c; commutes: are operands a and b sorted? */
 DYNC__FN const dync__inst *dync__fold_def(const dync__lb *b, int v);

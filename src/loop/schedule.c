@@ -85,20 +85,43 @@ static bool dync__schedule_goes_on(const dync__kernel *k, int outer, int d, int6
     return on;
 }
 
+/* Of loops [from, to), as schedule orders them: the innermost, and *length, over how many elements
+ * it goes at once. */
+static int dync__schedule_end(const dync__kernel *k, int from, int to, bool sorts, int64_t *length)
+{
+    int order[DYNC__LOOP_MAX_DIMS], at = to - 1;
+    for (int d = from; d < to; d++) order[d] = d;
+    if (sorts) dync__schedule_sort(k, from, to, order);
+    int last = order[at];
+    *length = dync__loop_at_hand(k->extent[last]);
+    while (--at >= from && dync__schedule_goes_on(k, order[at], last, *length))
+        *length *= dync__loop_at_hand(k->extent[order[at]]);
+    return last;
+}
+
 DYNC__FN int dync__schedule_last(const dync__kernel *k, int64_t *length)
 {
     dync__fuse_traits traits = dync__fuse_traits_of(k);
-    int order[DYNC__LOOP_MAX_DIMS], at = k->n_dims - 1, last = at;
-    if (!traits.tangled && !traits.scatters && !dync__schedule_positions(k)) {
-        dync__schedule_sort(k, k->n_outer, k->n_dims, order);
-        last = order[at];
-    } else {
-        for (int d = k->n_outer; d < k->n_dims; d++) order[d] = d;
+    bool sorts = !traits.tangled && !traits.scatters && !dync__schedule_positions(k);
+    return dync__schedule_end(k, k->n_outer, k->n_dims, sorts, length);
+}
+
+DYNC__FN int64_t dync__schedule_lanes(const dync__kernel *k)
+{
+    dync__fuse_traits traits = dync__fuse_traits_of(k);
+    bool beside = false;
+    int64_t length;
+    if (!k->n_outer || k->n_outer == k->n_dims) return 0;
+    int last = dync__schedule_end(k, 0, k->n_outer, !traits.tangled && !traits.scatters, &length);
+    for (int i = 0; i < k->inst.n; i++) {
+        const dync__inst *in = &k->inst.at[i];
+        if (in->buf < 0 || !(in->section & 1)) continue;
+        const dync__size *stride = k->access.at[in->access].stride;
+        beside |= stride[last] == 1;
+        for (int d = k->n_outer; d < k->n_dims; d++)
+            if (stride[d] == 1) return 0;
     }
-    *length = dync__loop_at_hand(k->extent[last]);
-    while (--at >= k->n_outer && dync__schedule_goes_on(k, order[at], last, *length))
-        *length *= dync__loop_at_hand(k->extent[order[at]]);
-    return last;
+    return beside ? length : 0;
 }
 
 DYNC__FN void dync__kernel_schedule(dync__kernel *k)
