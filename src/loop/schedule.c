@@ -73,13 +73,14 @@ static bool dync__schedule_positions(const dync__kernel *k)
     return positions;
 }
 
-/* Do all accesses go on along loop outer where loop d, gone through n elements of, ends? By the
- * sizes at hand. */
+/* Does every access go on along loop outer where loop d, gone through n elements of, ends? As
+ * dync__kernel_collapse asks of neighbours, but by the sizes at hand. */
 static bool dync__schedule_goes_on(const dync__kernel *k, int outer, int d, int64_t n)
 {
     bool on = true;
-    for (int i = 0; i < k->access.n && on; i++) {
-        const dync__size *stride = k->access.at[i].stride;
+    for (int i = 0; i < k->inst.n && on; i++) {
+        if (k->inst.at[i].access < 0) continue;
+        const dync__size *stride = k->access.at[k->inst.at[i].access].stride;
         on = dync__loop_at_hand(stride[outer]) == n * dync__loop_at_hand(stride[d]);
     }
     return on;

@@ -167,6 +167,14 @@ DYNC__FN dync_status dync__lower_fill(dync__pb *pb, const dync__opcall *call, in
 
 /* operands are copied, attr may be NULL. Order and meaning of operands are the kernel's own: see
  * its row in kernel/. */
+DYNC__FN dync_status dync__lower_row_major(dync__pb *pb, const dync__operand *x, dync__operand *out)
+{
+    *out = *x;
+    if (dync__layout_is_contiguous(&x->lay)) return DYNC_OK;
+    DYNC__TRY(dync__lower_temp(pb, x->dtype, x->lay.ndim, x->lay.shape, out));
+    return dync__lower_copy(pb, x, out);
+}
+
 #if !defined(DYNC_SMALL)
 /* Row-major operands instead of those that are not: temporaries, copied by loops, which are fused
  * with what is around and transpose in blocks, where the kernel's own copies take an element after
@@ -175,10 +183,12 @@ static dync_status dync__lower_dense(dync__pb *pb, dync__kcall *c, const dync__o
 {
     for (int i = 0; i < c->n; i++) {
         const dync__operand *o = &given[i];
-        if (dync__layout_is_contiguous(&o->lay)) continue;
-        DYNC__TRY(dync__lower_temp(pb, o->dtype, o->lay.ndim, o->lay.shape, &c->operand[i]));
-        c->operand[i].written = o->written;
-        if (!o->written) DYNC__TRY(dync__lower_copy(pb, o, &c->operand[i]));
+        if (!o->written) {
+            DYNC__TRY(dync__lower_row_major(pb, o, &c->operand[i]));
+        } else if (!dync__layout_is_contiguous(&o->lay)) {
+            DYNC__TRY(dync__lower_temp(pb, o->dtype, o->lay.ndim, o->lay.shape, &c->operand[i]));
+            c->operand[i].written = true;
+        }
     }
     if (!dync__pb_add_call(pb, c)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < c->n; i++)

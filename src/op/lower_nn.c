@@ -286,17 +286,6 @@ static void dync__lower_rnn_begin(dync__lower_rnn *l, const dync__pb *pb, const 
     a->fast = pb->fast_math;
 }
 
-/* *x becomes a row-major copy in dense where it is not row major already. */
-static dync_status dync__lower_rnn_dense(dync__pb *pb, const dync__operand **x,
-                                         dync__operand *dense)
-{
-    if (dync__layout_is_contiguous(&(*x)->lay)) return DYNC_OK;
-    DYNC__TRY(dync__lower_temp(pb, (*x)->dtype, (*x)->lay.ndim, (*x)->lay.shape, dense));
-    DYNC__TRY(dync__lower_copy(pb, *x, dense));
-    *x = dense;
-    return DYNC_OK;
-}
-
 /* Arguments 0 to 4 are the roles IN, W, B, H0, C0 in their order. */
 DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
                                        const dync__operand *in, const dync__operand *out)
@@ -310,7 +299,10 @@ DYNC__FN dync_status dync__l_rnn_layer(dync__pb *pb, const dync__opcall *call,
     for (int i = 0; i < 5; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
         /* the bias is read as a row */
-        if (i == 2 && x) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense));
+        if (i == 2 && x) {
+            DYNC__TRY(dync__lower_row_major(pb, x, &dense));
+            x = &dense;
+        }
         dync__lower_rnn_add(&l, DYNC__RNN_IN + i, x, false);
     }
     for (int i = 0; i < 4; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);
@@ -333,7 +325,10 @@ DYNC__FN dync_status dync__l_rnn_layer_backward(dync__pb *pb, const dync__opcall
     for (int i = 0; i < 8; i++) {
         const dync__operand *x = dync__lower_operand(call, in, i);
         /* states, read one step back */
-        if (x && (i == 5 || i == 6)) DYNC__TRY(dync__lower_rnn_dense(pb, &x, &dense[i - 5]));
+        if (x && (i == 5 || i == 6)) {
+            DYNC__TRY(dync__lower_row_major(pb, x, &dense[i - 5]));
+            x = &dense[i - 5];
+        }
         dync__lower_rnn_add(&l, from[i], x, false);
     }
     for (int i = 0; i < 3; i++) dync__lower_rnn_add(&l, to[i], &out[i], true);

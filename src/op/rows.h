@@ -121,6 +121,8 @@ DYNC__FN dync_status dync__lower_copy(dync__pb *, const dync__operand *src,
                                       const dync__operand *dst);
 DYNC__FN dync_status dync__lower_fill(dync__pb *, const dync__opcall *, int number_arg_or_minus_1,
                                       double value, const dync__operand *dst);
+/* x, or where it is not row major a copy of it that is */
+DYNC__FN dync_status dync__lower_row_major(dync__pb *, const dync__operand *x, dync__operand *out);
 /* a row-major temporary */
 DYNC__FN dync_status dync__lower_temp(dync__pb *, int dtype, int ndim, const int64_t *shape,
                                       dync__operand *out);
