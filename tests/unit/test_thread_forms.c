@@ -1,9 +1,9 @@
 /* What threads and registers decide by itself (columns of kept panels, running sums beside dear
- * arithmetic, batches of tiny products, the first of a long row, rows in pieces, weight gradients
- * by groups of images), in one expression: drawn chains in which a form meets itself, the others
- * and every user, weights shared, and their backward. At every level: the bits of one thread by two
- * to four, in every run, and what plain calls give. `--seed N` starts elsewhere, SOAK=N goes on
- * longer. */
+ * arithmetic, batches of tiny products, the first of a long row, rows in pieces or across cache
+ * lines, strided images, weight gradients by groups of images), in one expression: drawn chains in
+ * which a form meets itself, the others and every user, weights shared, and their backward. At
+ * every level: the bits of one thread by two to four, in every run, and what plain calls give.
+ * `--seed N` starts elsewhere, SOAK=N goes on longer. */
 #include "dync.in.h"
 #include "base/system.h"
 #include "codegen/jit.h"
@@ -12,7 +12,7 @@
      dync_shutdown(), dync_clear_error())
 #include "test.h"
 
-enum { STEPS = 8, KINDS = 10, WEIGHTS = 3 };
+enum { STEPS = 8, KINDS = 13, WEIGHTS = 3 };
 typedef struct chain {
     int n, kind[STEPS], from[STEPS], with[STEPS], dim[STEPS];
     dync_tensor *weight[WEIGHTS]; /* the last: a filter */
@@ -46,6 +46,23 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
         t = dync_reshape(x, dync_shape(rows, 8, 2, columns / 16));
         t = dync_conv2d(t, c->weight[2], NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1),
                         1);
+        return dync_tanh(dync_reshape(t, dync_shape(rows, columns)));
+    case 9: /* groups of channels that lie inside */
+        t = dync_permute(dync_reshape(x, dync_shape(rows, columns / 16, 1, 16)),
+                         dync_shape(0, 3, 1, 2));
+        t = dync_group_norm(t, c->dim[i] ? 2 : 8, NULL, NULL, 1e-3);
+        t = dync_reshape(dync_permute(t, dync_shape(0, 2, 3, 1)), dync_shape(rows, columns));
+        return dync_mul(c->dim[i] ? dync_add(t, y) : t, 0.5);
+    case 10: /* columns put together in pieces */
+        t = dync_transpose(dync_reshape(x, dync_shape(rows, columns / 16, 16)), 1, 2);
+        t = dync_cumsum(dync_reshape(t, dync_shape(rows, columns)), 0);
+        return dync_mul(c->dim[i] ? dync_sub(t, y) : t, 0.02);
+    case 11: /* rows are images whose channels lie inside */
+        t = dync_permute(dync_reshape(x, dync_shape(rows, columns / 16, 2, 8)),
+                         dync_shape(0, 3, 1, 2));
+        t = dync_conv2d(t, c->weight[2], NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1),
+                        1);
+        t = dync_permute(t, dync_shape(0, 2, 3, 1));
         return dync_tanh(dync_reshape(t, dync_shape(rows, columns)));
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
