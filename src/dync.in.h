@@ -205,6 +205,7 @@ DYNC__PLAIN
 #include "codegen/gen_hoist.c"
 #include "codegen/gen_lanes.c"
 #include "codegen/gen_loops.c"
+#include "codegen/gen_strip.c"
 #include "codegen/gen_kernel.c"
 #include "codegen/gen_after.c"
 #include "codegen/gen_parts.c"

@@ -6,6 +6,7 @@
  * of each row; `build/tools/dync-opt --thresholds` prints the table. What measures:
  *   peers WORDS   make bench-peers ARGS="--quick --modes=eager WORDS"
  *   bench WORD    build/bench/bench WORD         calls WORD   build/bench/calls WORD
+ *   lengths WORD  build/bench/lengths WORD
  *   -             nothing yet: make a row of it first
  * Values are of one core of a server processor with AVX-512, 32 KiB and 1 MiB of caches of its own.
  * DYNC__SMALLER(a, b): a under DYNC_SMALL, else b. Capacities (of keys, of tables, of what a file
@@ -133,6 +134,10 @@
     X(TALL_ROWS, 64, rows, "from here columns are summed by some rows at a time", "peers rows") \
     X(TALL_LANES, 512, lanes, "where there are so many columns", "peers rows") \
     X(TALL_ELEMENTS, 256 * 1024, elements, "and so much beyond the caches", "peers rows") \
+    X(STRIP_ROWS, 4, rows, "short ones go through each phase together", "lengths layer_norm") \
+    X(STRIP_BYTES, 2048, bytes, "short", "lengths layer_norm") \
+    X(STRIP_PHASES, 3, phases, "of so many", "peers rows") \
+    X(STRIP_SLOTS, 4096, bytes, "where one row's slots have no more", "-") \
     X(JIT_TALL_ROWS, 16, rows, "of columns summed at a time", "peers rows") \
     X(JIT_PICKED_APART, 32, elements, "the same where every row has indices of its own", "peers moves") \
     X(JIT_PICKED_ROW, 1024, bytes, "longer rows by an index are left to the code: elements of 4 bytes", "peers moves") \

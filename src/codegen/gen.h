@@ -125,6 +125,10 @@ typedef struct dync__gen {
     /* split: long rows, whose segments can run alone; tall: columns summed, 16 rows at a time;
      * brief: one grain, or 16 rows, is all */
     bool wide, vertical, split, tall, brief;
+    /* not 0: so many rows at a time, each phase for all of them (gen_strip.c); frame: where the
+     * first one's addresses and slots stand, and of how many bytes */
+    int strip;
+    int32_t strip_at, strip_bytes, strip_limit;
     bool ends; /* tall: what is emitted comes after all rows */
     /* gen_loops.c, dync__gen_squares; once: what is transposed stays in registers */
     bool square, transposed_once;
@@ -259,6 +263,12 @@ DYNC__FN int dync__gen_scratch(dync__asm *, int class_); /* for verbs */
 DYNC__FN int dync__gen_src(dync__gen *, int value);
 /* the same, or memory where that saves a load */
 DYNC__FN dync__place dync__gen_src_rm(dync__gen *, int value);
+/* in a strip, where the row at hand has its addresses, 8 bytes a stream, and slots */
+enum { DYNC__GEN_ROW = DYNC__G_A8 };
+/* what its list leaves for others: its slot, of vector u */
+DYNC__FN dync__place dync__gen_slot(const dync__gen *, int value, int u);
+/* where a stream has its row; in list 0, which comes before rows, where it begins */
+DYNC__FN dync__place dync__gen_address(const dync__gen *, int stream);
 /* its memory, where no register of this list holds it */
 DYNC__FN dync__place dync__gen_home(dync__gen *, int value);
 /* made in the list at hand */
@@ -373,6 +383,11 @@ DYNC__FN void dync__gen_hoist(dync__gen *);
 DYNC__FN void dync__gen_unhoist(dync__gen *);
 /* a phase of a row; of rows side by side */
 DYNC__FN void dync__gen_row_phase(dync__gen *, int phase, int most);
+/* on to the next row: jumps to `top`; falls through where none is left */
+DYNC__FN void dync__gen_next_row(dync__gen *, int top);
+/* ---- gen_strip.c ----------------------------------------------------------------------------- */
+DYNC__FN void dync__gen_strip_room(dync__gen *);
+DYNC__FN void dync__gen_strips(dync__gen *, int most); /* all rows */
 DYNC__FN void dync__gen_column_phase(dync__gen *, int phase);
 /* ---- gen_kernel.c ---------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);

@@ -90,16 +90,17 @@ static int dync__acc_popped(dync__gen *g, const dync__gen_red *r, int32_t count)
     return x;
 }
 
-static void dync__acc_to_slot(dync__gen *g, const dync__gen_red *r, int x, int32_t slot)
+static void dync__acc_to_slot(dync__gen *g, const dync__gen_red *r, int x, int u)
 {
     dync__asm *a = &g->a;
     dync__vt v = dync__gen_vt(g, dync__acc_type(r));
+    dync__place slot = dync__gen_slot(g, r->inst, u);
     if (dync__gen_in_k(g, r->type)) {
         int k = dync__gen_temp_k(g);
         DYNC__A(a, MASK_OF, .v = v, .to = k, .x = x);
-        DYNC__A(a, STORE, .v = dync__gen_vt(g, DYNC_BOOL), .x = k, .y = dync__gen_at(slot));
+        DYNC__A(a, STORE, .v = dync__gen_vt(g, DYNC_BOOL), .x = k, .y = slot);
     } else {
-        DYNC__A(a, STORE, .v = v, .x = x, .y = dync__gen_at(slot));
+        DYNC__A(a, STORE, .v = v, .x = x, .y = slot);
     }
 }
 
@@ -171,9 +172,8 @@ DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
     dync__asm *a = &g->a;
     for (int i = 0; i < g->red.n; i++) {
         const dync__gen_red *r = &g->red.at[i];
-        int slot = g->slot[r->inst];
         dync__vt v = dync__gen_vt(g, dync__acc_type(r));
-        if (r->phase != phase || slot < 0) continue;
+        if (r->phase != phase || g->slot[r->inst] < 0) continue;
         for (int k = 0; dync__acc_is_arg(r) && r->in_regs && k < r->n_acc; k++)
             DYNC__A(a, STORE, .v = v, .x = r->reg[k], .y = dync__gen_at(r->acc + 64 * k));
         if (!g->vertical) {
@@ -182,13 +182,13 @@ DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
                                               : dync__acc_fold(g, r);
             DYNC__A(a, SPREAD, .v = dync__gen_vt(g, dync__acc_type(r)), .to = x,
                     .y = dync__a_reg(x));
-            dync__acc_to_slot(g, r, x, slot);
+            dync__acc_to_slot(g, r, x, 0);
             dync__gen_drop_temps(g);
             continue;
         }
         for (int l = g->tall; r->ordered && !g->brief && l < 3; l++) dync__acc_up(g, r, l, false);
         for (int u = 0; dync__acc_is_arg(r) && u < g->U; u++) {
-            dync__acc_to_slot(g, r, dync__acc_found(g, r, u), slot + 64 * u);
+            dync__acc_to_slot(g, r, dync__acc_found(g, r, u), u);
             dync__gen_drop_temps(g);
         }
         if (g->tall) DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->state));
@@ -201,7 +201,7 @@ DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
             else if (!r->in_regs)
                 DYNC__A(a, LOAD, .v = v, .to = x,
                         .y = dync__gen_at(r->acc + u * dync__acc_size(g, r)));
-            dync__acc_to_slot(g, r, x, slot + 64 * u);
+            dync__acc_to_slot(g, r, x, u);
             dync__gen_drop_temps(g);
         }
     }

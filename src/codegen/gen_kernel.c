@@ -143,32 +143,6 @@ static void dync__gen_squares(dync__gen *g)
             .label = rows);
 }
 
-/* On to the next row. */
-static void dync__gen_next_row(dync__gen *g, int top)
-{
-    dync__asm *a = &g->a;
-    int end = dync__a_label(a);
-    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_EQ, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
-            .label = end);
-    for (int d = g->n_row_dims - 1; d >= 0; d--) {
-        for (int s = 0; s < g->stream.n; s++) {
-            if (g->stream.at[s].kind == DYNC__GS_KEEP) continue;
-            DYNC__A(a, GET, .to = DYNC__G_T0,
-                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d)));
-            DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
-                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
-        }
-        if (d == 0) break;
-        dync__place left = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d)),
-                    extent = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d + 1));
-        DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = left, .n = 1, .label = top);
-        DYNC__A(a, GET, .to = DYNC__G_T0, .y = extent);
-        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = left);
-    }
-    DYNC__A(a, JUMP, .label = top);
-    DYNC__A(a, LABEL, .label = end);
-}
-
 static void dync__gen_enter(dync__gen *g)
 {
     DYNC__A(&g->a, ENTER, .n = DYNC__GEN_SAVED);
@@ -224,12 +198,13 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
     if (g->vertical)
         for (int l = 1; l < g->n_lists; l++) most = DYNC__MIN(most, dync__gen_unroll(g, l, most));
     for (int i = 0; i < g->b->k->inst.n; i++) {
-        if (g->slot[i] >= 0)
+        if (g->slot[i] >= 0 && !(g->strip && g->b->level[i] > 0))
             g->slot[i] = dync__gen_frame(g, 64 * (g->vertical && g->b->level[i] == 1 ? most
                                                   : g->split                         ? 2
                                                                                      : 1));
     }
     g->slot_bytes = g->frame - g->slots;
+    dync__gen_strip_room(g);
     int labels[2 * DYNC__GEN_PHASES + 2], in = 0;
     dync__gen_enter(g);
     /* the last one: out */
@@ -264,7 +239,8 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
     DYNC__A(&g->a, LABEL, .label = out);
     for (int s = 1; g->split && s <= 2 * phases; s++)
         dync__gen_if_segment(g, DYNC__IF_EQ, s, labels[s]);
-    for (int p = 0; !g->vertical && p <= phases; p++) {
+    if (g->strip) dync__gen_strips(g, most);
+    for (int p = 0; !g->vertical && !g->strip && p <= phases; p++) {
         g->single = true;
         g->U = 1;
         if (g->split) DYNC__A(&g->a, LABEL, .label = labels[2 * p]);
@@ -275,7 +251,7 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
         dync__gen_row_phase(g, p, most);
         if (g->split) dync__gen_if_segment(g, DYNC__IF_GE, 0, labels[2 * phases + 1]);
     }
-    dync__gen_next_row(g, g->top);
+    if (!g->strip) dync__gen_next_row(g, g->top);
     dync__gen_leave(g);
     if (g->split) {
         DYNC__A(&g->a, LABEL, .label = labels[2 * phases + 1]);

@@ -32,6 +32,33 @@ DYNC__FN void dync__gen_row_list(dync__gen *g, int list)
     if (g->list[list].n > 0) dync__gen_emit_list(g);
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+DYNC__FN void dync__gen_next_row(dync__gen *g, int top)
+{
+    dync__asm *a = &g->a;
+    int end = dync__a_label(a);
+    DYNC__A(a, SUB_JUMP, .op = DYNC__IF_EQ, .y = dync__gen_arg(8 * DYNC__GW_ROWS), .n = 1,
+            .label = end);
+    for (int d = g->n_row_dims - 1; d >= 0; d--) {
+        for (int s = 0; s < g->stream.n; s++) {
+            if (g->stream.at[s].kind == DYNC__GS_KEEP) continue;
+            DYNC__A(a, GET, .to = DYNC__G_T0,
+                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d)));
+            DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
+                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
+        }
+        if (d == 0) break;
+        dync__place left = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d)),
+                    extent = dync__gen_arg(8 * (DYNC__GW_FIXED + 2 * d + 1));
+        DYNC__A(a, SUB_JUMP, .op = DYNC__IF_NE, .y = left, .n = 1, .label = top);
+        DYNC__A(a, GET, .to = DYNC__G_T0, .y = extent);
+        DYNC__A(a, PUT, .x = DYNC__G_T0, .y = left);
+    }
+    DYNC__A(a, JUMP, .label = top);
+    DYNC__A(a, LABEL, .label = end);
+}
+
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 /* Vectors at once: as many as registers allow. */
@@ -54,14 +81,14 @@ static bool dync__gen_uses_stream(const dync__gen *g, int s)
 /* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
 DYNC__FN void dync__gen_phase_streams(dync__gen *g)
 {
-    int next = 0;
+    int next = 0, most = DYNC__COUNT_OF(dync__gen_bases) - (g->strip > 0); /* GEN_ROW */
     for (int s = 0; s < g->stream.n; s++) {
         dync__gen_stream *st = &g->stream.at[s];
         st->gpr = -1;
         st->pointer = -1;
         if (!dync__gen_uses_stream(g, s) || (g->square && st->transposed)) continue;
-        dync__place at = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT));
-        if (next < DYNC__COUNT_OF(dync__gen_bases)) {
+        dync__place at = dync__gen_address(g, s);
+        if (next < most) {
             st->gpr = dync__gen_bases[next++];
             DYNC__A(&g->a, GET, .to = st->gpr, .y = at);
         } else if (g->n_inner_dims > 0) {

@@ -53,8 +53,7 @@ DYNC__FN int dync__gen_base(dync__gen *g, int stream)
     bool framed = g->in_phase && s->pointer >= 0;
     if (base == DYNC__G_T0)
         DYNC__A(&g->a, GET, .to = DYNC__G_T0,
-                .y = framed ? dync__gen_at(s->pointer)
-                            : dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT)));
+                .y = framed ? dync__gen_at(s->pointer) : dync__gen_address(g, stream));
     if (!g->line.is_mem) return base;
     DYNC__A(&g->a, GET, .to = DYNC__G_T1, .y = g->line);
     DYNC__A(&g->a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(base, DYNC__G_T1, s->bytes, 0));

@@ -199,8 +199,7 @@ DYNC__FN void dync__gen_slot_store(dync__gen *g, int i)
     int type = dync__gen_inst(g, i)->type, r = g->val[i * DYNC__GEN_UNROLL + g->u].reg;
     bool each = g->vertical && g->b->level[i] == 1;
     for (int u = each ? g->u : 0, end = each && g->leads[i] ? g->U : u + 1; u < end; u++) {
-        dync__place to = dync__gen_at(g->slot[i] + 64 * u);
-        DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, type), .x = r, .y = to);
+        DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, type), .x = r, .y = dync__gen_slot(g, i, u));
     }
 }
 #endif

@@ -23,6 +23,19 @@ DYNC__FN dync__place dync__gen_const(dync__gen *g, int type, double f, int64_t i
     return dync__a_constant(&g->a, bits, dync__gen_type_wide(type) ? 8 : 4);
 }
 
+DYNC__FN dync__place dync__gen_slot(const dync__gen *g, int value, int u)
+{
+    int level = g->b->level[value];
+    return dync__a_mem(g->strip && level > 0 ? (int)DYNC__GEN_ROW : (int)DYNC__G_FRAME,
+                       g->slot[value] + (g->vertical && level == 1 ? 64 * u : 0));
+}
+
+DYNC__FN dync__place dync__gen_address(const dync__gen *g, int stream)
+{
+    return g->strip && g->cur > 0 ? dync__a_mem(DYNC__GEN_ROW, 8 * stream)
+                                  : dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_AT));
+}
+
 /* Memory of a value that no register holds: a constant, a slot of another list, a spilled or
  * unloaded one. */
 DYNC__FN dync__place dync__gen_home(dync__gen *g, int v)
@@ -45,7 +58,7 @@ DYNC__FN dync__place dync__gen_home(dync__gen *g, int v)
         dync__gen_val *x = &g->val[v * DYNC__GEN_UNROLL + g->u];
         return x->lazy ? dync__gen_element(g, g->stream_of[v]) : dync__gen_at(x->spill);
     }
-    return dync__gen_at(g->slot[v] + (g->vertical && g->b->level[v] == 1 ? 64 * g->u : 0));
+    return dync__gen_slot(g, v, g->u);
 }
 
 DYNC__FN bool dync__gen_is_here(const dync__gen *g, int v)

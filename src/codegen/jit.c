@@ -118,6 +118,7 @@ static dync__jit_form *dync__jit_make(dync__jb *j, uint64_t hash, const dync__st
     f->users = 1;
     f->frame = g->frame + 64;
     f->unroll = g->U;
+    f->strip = g->strip;
     f->slots = g->slots;
     f->slot_bytes = g->slot_bytes;
     dync__jit_perf_map(f, j->b->k->name);
@@ -147,6 +148,7 @@ static dync__jit *dync__jb_compile(dync__jb *j, dync__str *key, dync__str *listi
     g->brief = !g->split && !g->tall && !j->blocks &&
                (g->vertical ? !dync__sz_lt(16, j->b->n_inner)
                             : j->inner.n == 0 && !dync__sz_lt(DYNC__GEN_GRAIN, j->lanes));
+    g->strip = dync__jb_strip(j);
     int64_t keep = 0;
     for (int i = 0; i < j->b->k->inst.n; i++)
         if (j->b->needed[i] && j->b->keep[i])
@@ -272,8 +274,10 @@ DYNC__FN void dync__jit_dump(dync__str *out, const dync__jit *jit)
         out,
         "  machine code: %zu bytes, frame %d, %s, %lld rows x %lld lanes, %d vectors at once\n",
         jit->form->code_bytes, (int)jit->form->frame,
-        jit->vertical ? "rows side by side" : "rows one at a time", (long long)jit->rows,
-        (long long)jit->lanes, (int)jit->form->unroll);
+        jit->vertical      ? "rows side by side"
+        : jit->form->strip ? "some rows at a time"
+                           : "rows one at a time",
+        (long long)jit->rows, (long long)jit->lanes, (int)jit->form->unroll);
     if (jit->listing) dync__str_add(out, jit->listing);
     if (jit->other)
         dync__str_addf(out, "  %s:\n%s",

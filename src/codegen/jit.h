@@ -16,7 +16,7 @@ typedef struct dync__jit_form {
     uint64_t hash;
     uint8_t *key; /* NULL: of one kernel alone, not shared */
     size_t key_bytes, code_bytes;
-    int32_t users, frame, unroll, slots, slot_bytes; /* under the lock */
+    int32_t users, frame, unroll, strip, slots, slot_bytes; /* under the lock */
     dync__codeblock block;
 } dync__jit_form;
 

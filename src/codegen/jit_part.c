@@ -62,6 +62,16 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     }
 }
 
+/* Each row of a strip has row buffers of its own. */
+static void dync__jb_strip_buffers(const dync__jb *j, dync__jit *jit)
+{
+    for (int s = 0; s < jit->n_streams; s++)
+        if (j->g->stream.at[s].kind == DYNC__GS_KEEP)
+            jit->words[jit->n_words - (jit->n_streams - s) * jit->record + DYNC__GW_STEP] =
+                jit->keep_bytes;
+    jit->keep_bytes = dync__sz_mul(jit->keep_bytes, j->g->strip);
+}
+
 /* What makes a kernel in blocks, sizes apart. A load that is stored as it is needs no tile. */
 static void dync__jb_block(const dync__jb *j, dync__jit *jit)
 {
@@ -235,6 +245,7 @@ DYNC__FN dync__jit *dync__jb_finish(dync__jb *j, dync__jit_form *form)
     jit->words[DYNC__GW_FRAME] = form->frame;
     jit->words[DYNC__GW_SEGMENT] = -1;
     for (int s = 0; s < n; s++) dync__jb_record(j, jit, s, &jit->keep_bytes);
+    if (j->g->strip) dync__jb_strip_buffers(j, jit);
     if (j->blocks) dync__jb_block(j, jit);
     if (j->blocks && !dync__kernel_has_sizes(j->b->k)) dync__jit_settle_blocks(jit);
     if (!dync__jb_gathers(j, jit)) {

@@ -189,13 +189,28 @@ DYNC__FN bool dync__jb_is_square(const dync__jb *j)
     return square && dync__gen_pressure(j->g, 2) <= DYNC__SQUARE_LIVE;
 }
 
+/* Short rows of which each phase waits for the one before it. Their addresses and slots stay in the
+ * first-level cache, as the rows do. */
+DYNC__FN int dync__jb_strip(const dync__jb *j)
+{
+    const dync__loop_plan *b = j->b;
+    const dync__gen *g = j->g;
+    int slots = 0;
+    if (g->vertical || g->split || j->blocks || j->rows.n == 0 || j->inner.n > 0 ||
+        b->n_phases < DYNC__STRIP_PHASES || b->has_scan || b->k->uses_random ||
+        dync__sz_lt(DYNC__STRIP_BYTES, dync__sz_mul(j->lanes, g->wide ? 8 : 4)))
+        return 0;
+    for (int i = 0; i < b->k->inst.n; i++) slots += g->slot[i] >= 0;
+    return 8 * g->stream.n + 64 * slots <= DYNC__STRIP_SLOTS ? DYNC__STRIP_ROWS : 0;
+}
+
 /* ---- structure ------------------------------------------------------------------------------- */
 
 DYNC__FN void dync__jb_key(const dync__jb *j, dync__str *key)
 {
     const dync__loop_plan *b = j->b;
     const dync__gen *g = j->g;
-    int16_t head[12] = {g->a.t->level,
+    int16_t head[13] = {g->a.t->level,
                         (int16_t)g->V,
                         g->vertical,
                         (int16_t)j->rows.n,
@@ -206,7 +221,8 @@ DYNC__FN void dync__jb_key(const dync__jb *j, dync__str *key)
                         g->split,
                         g->tall,
                         g->brief,
-                        g->square};
+                        g->square,
+                        (int16_t)g->strip};
     dync__str_addn(key, (const char *)head, sizeof head);
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);

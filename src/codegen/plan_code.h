@@ -46,6 +46,7 @@ DYNC__FN bool dync__jb_is_large(const dync__jb *);
 DYNC__FN const char *dync__jb_refuses(const dync__jb *); /* why there is no code for it; NULL */
 DYNC__FN bool dync__jb_is_tall(const dync__jb *);
 DYNC__FN bool dync__jb_is_square(const dync__jb *);
+DYNC__FN int dync__jb_strip(const dync__jb *); /* rows that go through phases together; 0 */
 /* What kernels of one machine code have in common. */
 DYNC__FN void dync__jb_key(const dync__jb *, dync__str *key);
 /* ---- jit_part.c ------------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
 #include "../tol.h"
 #define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
 
-static int64_t n_jitted, n_declined, n_led;
+static int64_t n_jitted, n_declined, n_led, n_strips;
 
 /* Runs k by machine code for an instruction set, by the interpreter and by the oracle on equal
  * random data. exact: the interpreter's bits. */
@@ -35,6 +35,7 @@ static bool agree(const dync__kernel *k, const int64_t *elements, int wild, int 
         /* lines that an index leads to are fetched ahead, however small the table */
         code->jit->take.far = true;
         n_led += code->jit->take.each > 0;
+        n_strips += code->jit->form->strip > 0;
         ok = EXPECT_OK(dync__code_run(code, data[0], 7, 100)) &&
              EXPECT_OK(dync__code_run(plain, data[1], 7, 100)) &&
              (!oracle || EXPECT_OK(dync__kernel_eval(k, data[2], 7, 100)));

@@ -314,7 +314,7 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
     memset(g, 0, sizeof *g);
     g->k = dync__kernel_new(&g->arena, "random", n_outer, n_dims, extent);
     g->b.k = g->k;
-    int phases = reductions ? test_random_int(1, 3) : 1;
+    int phases = reductions ? test_random_int(1, 5) : 1;
     for (int s = 0; s <= 2 * phases; s++) {
         bool phase = s & 1;
         g->b.section = s;

@@ -5,7 +5,7 @@
 static void random_kernels(int count, bool reductions)
 {
     int best = dync__target_level();
-    n_jitted = n_declined = 0;
+    n_jitted = n_declined = n_strips = 0;
     for (int i = 0; i < count; i++) {
         random_kernel g;
         random_build(&g, reductions);
@@ -19,8 +19,8 @@ static void random_kernels(int count, bool reductions)
         }
     }
     if (test__state.verbose)
-        printf("  machine code %lld, interpreted %lld\n", (long long)n_jitted,
-               (long long)n_declined);
+        printf("  machine code %lld, of it in strips %lld, interpreted %lld\n", (long long)n_jitted,
+               (long long)n_strips, (long long)n_declined);
     EXPECT(best == 0 || random_lanes || n_jitted > count / 3);
     dync_shutdown();
     EXPECT_EQ_INT(dync__mem_read_stats().live_bytes, 0);
@@ -28,7 +28,11 @@ static void random_kernels(int count, bool reductions)
 }
 
 TEST(random_pointwise) { random_kernels(test_count(1200), false); }
-TEST(random_reductions) { random_kernels(test_count(1200), true); }
+TEST(random_reductions)
+{
+    random_kernels(test_count(1200), true);
+    EXPECT(dync__target_level() == 0 || n_strips > 20);
+}
 
 /* Rows, and rows side by side, of every length around a few vectors: whole vectors at once, whole
  * ones behind them, a part of one. */
