@@ -9,13 +9,17 @@
 #include "maps.h"
 DYNC__COLD
 
-/* An attribute of n numbers, one a spatial dim; those that are not told are `without`. */
-static void dync__oi_each(const dync__onnx_call *c, const char *name, int n, int64_t *out,
-                          int64_t without)
+/* An attribute of n numbers, one a spatial dim or one a side of it; where it is not told each is
+ * `without`. false: as many as fit no x of these dims, recorded. */
+DYNC__FN bool dync__oi_each(const dync__onnx_call *c, const char *name, int n, int64_t *out,
+                            int64_t without)
 {
     const int64_t *at;
     int told = dync__oi_ints(c, name, &at);
-    for (int i = 0; i < n; i++) out[i] = i < told ? at[i] : without;
+    for (int i = 0; i < n; i++) out[i] = told == n ? at[i] : without;
+    if (told && told != n)
+        dync__oi_fail(c, DYNC_ERR_SHAPE, "%s has %d numbers, expected %d", name, told, n);
+    return !told || told == n;
 }
 
 enum { DYNC__OI_REACH = 1 << 20 }; /* of each number of a window, so that their products fit */
@@ -37,11 +41,12 @@ DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const
         dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%d spatial dimensions", w->n);
         return false;
     }
-    dync__oi_each(c, "kernel_shape", w->n, w->kernel, 1);
+    if (!dync__oi_each(c, "kernel_shape", w->n, w->kernel, 1) ||
+        !dync__oi_each(c, "strides", w->n, w->stride, 1) ||
+        !dync__oi_each(c, "dilations", w->n, w->dilation, 1) ||
+        !dync__oi_each(c, "pads", 2 * w->n, pads, 0))
+        return false;
     if (kernel) memcpy(w->kernel, kernel, (size_t)w->n * sizeof *kernel);
-    dync__oi_each(c, "strides", w->n, w->stride, 1);
-    dync__oi_each(c, "dilations", w->n, w->dilation, 1);
-    dync__oi_each(c, "pads", 2 * w->n, pads, 0);
     w->ceil = dync__oi_int(c, "ceil_mode") != 0;
     bool upper = dync__oi_is(c, "auto_pad", "SAME_UPPER"),
          same = upper || dync__oi_is(c, "auto_pad", "SAME_LOWER");
@@ -254,7 +259,7 @@ static dync_status dync__oi_transpose_pads(const dync__onnx_call *c, dync_dims i
     int told = dync__oi_ints(c, "output_shape", &shape);
     bool upper = dync__oi_is(c, "auto_pad", "SAME_UPPER"),
          same = upper || dync__oi_is(c, "auto_pad", "SAME_LOWER");
-    dync__oi_each(c, "output_padding", w->n, more, 0);
+    if (!dync__oi_each(c, "output_padding", w->n, more, 0)) return dync_error();
     bool fits = !told || told >= w->n;
     for (int i = 0; i < w->n && fits; i++)
         fits = dync__oi_between(more[i], 0, DYNC__OI_REACH) &&

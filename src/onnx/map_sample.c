@@ -86,15 +86,6 @@ DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *c)
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* attribute `name` of n numbers */
-static void dync__oi_numbers(const dync__onnx_call *c, const char *name, int n, int64_t without,
-                             int64_t *out)
-{
-    const int64_t *at;
-    int told = dync__oi_ints(c, name, &at);
-    for (int i = 0; i < n; i++) out[i] = i < told ? at[i] : without;
-}
-
 enum { DYNC__OI_COL_DIMS = 3 };
 
 /* Columns of windows [N, C * kernel, windows] added up to images: those that overlap meet. Padding
@@ -111,9 +102,9 @@ DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *c)
     if (n < 1 || n > DYNC__OI_COL_DIMS || block.n != n || dync__oi_rank(x) != 3)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "%d spatial dimensions", n);
     dync_dims stride = {n, {0}}, dilation = {n, {0}}, none = {n, {0}}, same = {n, {0}};
-    dync__oi_numbers(c, "pads", 2 * n, 0, pad);
-    dync__oi_numbers(c, "strides", n, 1, stride.d);
-    dync__oi_numbers(c, "dilations", n, 1, dilation.d);
+    if (!dync__oi_each(c, "pads", 2 * n, pad, 0) || !dync__oi_each(c, "strides", n, stride.d, 1) ||
+        !dync__oi_each(c, "dilations", n, dilation.d, 1))
+        return dync_error();
     whole = image;
     bool even = true;
     for (int i = 0; i < n; i++) {
@@ -137,9 +128,9 @@ DYNC__FN dync_status dync__oi_deform_conv(dync__onnx_call *c)
     dync_tensor *x = dync__oi_in(c, 0), *k = dync__oi_in(c, 1);
     int64_t pad[4], group = dync__oi_int(c, "group");
     dync_dims stride = {2, {0}}, dilation = {2, {0}};
-    dync__oi_numbers(c, "pads", 4, 0, pad);
-    dync__oi_numbers(c, "strides", 2, 1, stride.d);
-    dync__oi_numbers(c, "dilations", 2, 1, dilation.d);
+    if (!dync__oi_each(c, "pads", 4, pad, 0) || !dync__oi_each(c, "strides", 2, stride.d, 1) ||
+        !dync__oi_each(c, "dilations", 2, dilation.d, 1))
+        return dync_error();
     if (dync__oi_rank(x) != 4 || dync__oi_rank(k) != 4 || group < 1 ||
         dync__oi_size(x, 1) != group * dync__oi_size(k, 1))
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "the channels or the groups do not fit");

@@ -87,7 +87,8 @@ DYNC__FN dync__program *dync__program_from_leaves(dync__graph *g, const char *na
             ok = !dync__fail(DYNC_ERR_VALUE, "export of %s: input %d is none of its arguments",
                              p->name, i);
     }
-    ok = ok && dync__program_sizes_check(g, p->name) == DYNC_OK;
+    ok = ok && dync__program_sizes_check(g, p->name) == DYNC_OK &&
+         (!g->syms || dync__symtab_settle(g->syms));
     p->copies = !dync__graph_writes_inputs(g) && !dync__graph_shows_inputs(g);
     if (ok) return p;
     dync__program_free(p);

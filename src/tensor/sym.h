@@ -117,7 +117,8 @@ typedef struct dync__symtab {
     int32_t place[DYNC__SZ_PLACES];
     DYNC__VEC(dync__sz_symbol) symbol;
     DYNC__VEC(dync__sz_guard) guard;
-    int violated; /* symbol whose promise was broken, or -1 */
+    struct dync__sz_list *settled; /* its guards as a list; NULL: there may come more */
+    int violated;                  /* symbol whose promise was broken, or -1 */
     int64_t violated_value;
     const char *violated_by; /* what not all of its range is; NULL: it became violated_value */
     dync__range violated_range;
@@ -195,8 +196,12 @@ DYNC__SYM_FN bool dync__layout_values(const dync__symtab *, const int64_t *value
 DYNC__SYM_FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *,
                                     const int64_t *value);
 
+/* is the value within its bounds? */
+DYNC__SYM_FN bool dync__symbol_takes(const dync__sz_symbol *, int64_t value);
 /* every guard, and the range of each symbol; 0 for a size: it is not known */
 DYNC__SYM_FN bool dync__symtab_fits(const dync__symtab *, const int64_t *value);
+/* The table is complete: whether its guards hold is found faster from now on. false: no memory */
+DYNC__SYM_FN bool dync__symtab_settle(dync__symtab *);
 
 DYNC__INLINE bool dync__is_token(int64_t x) { return !DYNC__SYM_NONE && (uint64_t)x >> 60 == 1; }
 /* Is it made of a symbol that nothing tells, in the table in force? */

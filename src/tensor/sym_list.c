@@ -160,6 +160,42 @@ DYNC__OFTEN DYNC__FN bool dync__sz_list_run(const dync__sz_list *l, const int64_
     return true;
 }
 
+/* ---- a table's guards ------------------------------------------------------------------------ */
+enum { DYNC__SZ_SETTLED = DYNC__SMALLER(64, 512) }; /* steps of a list that a call runs */
+
+DYNC__FN bool dync__symtab_settle(dync__symtab *t)
+{
+    dync__sz_list *l = t->settled ? NULL : dync__arena_alloc(&t->arena, sizeof *l);
+    if (!l) return t->settled != NULL;
+    if (!dync__sz_list_begin(l, t, &t->arena)) return false;
+    dync__sz_list_guards(l);
+    if (!l->failed && l->step.n <= DYNC__SZ_SETTLED) t->settled = l;
+    return true;
+}
+
+/* Where the list says no, a walk tells: values may be sizes of another table, or beyond what the
+ * list counts to. */
+DYNC__OFTEN static bool dync__symtab_holds(const dync__symtab *t, const int64_t *value)
+{
+    int64_t at[DYNC__SZ_SETTLED];
+    if (t->settled && dync__sz_list_run(t->settled, value, at)) return true;
+    for (int i = 0; i < t->guard.n; i++)
+        if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
+    return true;
+}
+
+/* All guards and bounds. A value of 0 of a plain size symbol stands for one that was not bound, and
+ * is passed over. */
+DYNC__OFTEN DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
+{
+    if (!dync__symtab_holds(t, value)) return false;
+    for (int i = 0; i < t->symbol.n; i++)
+        if ((value[i] || t->symbol.at[i].number || t->symbol.at[i].data) &&
+            !dync__symbol_takes(&t->symbol.at[i], value[i]))
+            return false;
+    return true;
+}
+
 /* ---- images ---------------------------------------------------------------------------------- */
 DYNC__FN void dync__sz_image_begin(dync__sz_image *im, dync__arena *lists)
 {

@@ -104,6 +104,11 @@ DYNC__INLINE bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
     (void)t, (void)value;
     return true;
 }
+DYNC__INLINE bool dync__symtab_settle(dync__symtab *t)
+{
+    (void)t;
+    return true;
+}
 
 /* ---- sizes and numbers ----------------------------------------------------------------------- */
 DYNC__INLINE double dync__sf(dync__sf_op op, double a, double b)

@@ -221,7 +221,7 @@ static bool dync__sz_open(int64_t a, int64_t b)
 
 /* Is the value within the symbol's bounds? What data decide and is at most 1 passes as one of 2,
  * too (dync__symtab_within). */
-static bool dync__symbol_takes(const dync__sz_symbol *s, int64_t value)
+DYNC__FN bool dync__symbol_takes(const dync__sz_symbol *s, int64_t value)
 {
     int64_t high = s->data ? DYNC__MAX(s->high, s->low) : s->high;
     if (!dync__sz_open(value, value)) return value >= s->low && value <= high;
@@ -245,19 +245,6 @@ DYNC__FN bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard *g,
     case DYNC__SZ_LE: break;
     }
     return open ? !dync__sz_lt(b, a) : a <= b;
-}
-
-/* All guards and bounds. A value of 0 of a plain size symbol stands for one that was not bound, and
- * is passed over. */
-DYNC__OFTEN DYNC__FN bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
-{
-    for (int i = 0; i < t->guard.n; i++)
-        if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
-    for (int i = 0; i < t->symbol.n; i++)
-        if ((value[i] || t->symbol.at[i].number || t->symbol.at[i].data) &&
-            !dync__symbol_takes(&t->symbol.at[i], value[i]))
-            return false;
-    return true;
 }
 
 /* The expressions, each at its place, and what was built of which lately; nothing of what is known

@@ -272,6 +272,37 @@ TEST(numbers_that_lie)
     dync_set_limits(before);
 }
 
+/* Windows of as many numbers as no input of their dims has. */
+TEST(windows_of_other_dims)
+{
+    static const hostile at[] = {
+        {"MaxPool", 18, 1, "f1,2,5", "kernel_shape=2,2"},
+        {"MaxPool", 18, 1, "f1,2,5,5", "kernel_shape=2"},
+        {"AveragePool", 18, 1, "f1,2,5,5", "kernel_shape=2,2 strides=2"},
+        {"LpPool", 18, 1, "f1,2,5,5", "kernel_shape=2,2 pads=1,1"},
+        {"Conv", 18, 1, "f1,2,5,5 f3,2,2,2", "dilations=1,1,1"},
+        {"ConvTranspose", 18, 1, "f1,2,5,5 f2,3,2,2", "output_padding=0,0,0"},
+    };
+    for (int i = 0; i < (int)DYNC__COUNT_OF(at); i++) {
+        dync__arena a = {0};
+        dync__str s = {0};
+        REQUIRE(dync__onnx_write(&s, model, model_of(&a, &at[i])) == DYNC_OK);
+        char *bytes = dync__alloc(s.n + 1);
+        memcpy(bytes, s.at, s.n);
+        dync__error_guard g;
+        dync__error_guard_begin(&g);
+        dync__program *p = dync__onnx_program(dync__blob_take(bytes, s.n, false), NULL, "h");
+        if (p) run_zeros(p);
+        const dync__error_slot *e = dync__error_guard_end(&g);
+        EXPECT_EQ_INT(e->status, DYNC_ERR_SHAPE);
+        if (!strstr(e->message, "expected ")) fprintf(stderr, "%s: %s\n", at[i].op, e->message);
+        EXPECT(strstr(e->message, "expected "));
+        dync__program_free(p);
+        dync__str_free(&s);
+        dync__arena_free(&a);
+    }
+}
+
 /* Scales of a Resize: odd reals, of which none is an integer's. */
 TEST(scales_that_lie)
 {

@@ -141,8 +141,19 @@ TEST(lists_of_random_expressions)
                 all = all && has && is <= DYNC__SZ_LIST_MOST && is >= -DYNC__SZ_LIST_MOST;
                 EXPECT(!fits || (has && dync__sz_placed(at, place[i]) == is));
             }
-            EXPECT(!all || fits == dync__symtab_fits(t, v) || !ok);
+            bool walked = true;
+            for (int i = 0; i < t->guard.n; i++)
+                walked = walked && dync__guard_holds(t, &t->guard.at[i], v);
+            for (int i = 0; i < 2; i++)
+                walked = walked && dync__symbol_takes(&t->symbol.at[i], v[i]);
+            t->settled = NULL;
+            EXPECT(walked == dync__symtab_fits(t, v) && (!all || fits == walked || !ok));
+            EXPECT(dync__symtab_settle(t) && (t->settled || l.step.n > 512));
+            EXPECT(walked == dync__symtab_fits(t, v));
         }
+        int guards = t->guard.n;
+        (void)dync__sz_lt(x[0], dync__sz_add(x[1], any(100)));
+        EXPECT(t->guard.n == guards || !t->settled);
         dync__tls.syms = NULL;
         dync__symtab_free(t);
         dync__arena_free(&arena);
