@@ -6,6 +6,22 @@ DYNC__COLD
 
 /* ---- padding --------------------------------------------------------------------------------- */
 
+/* Is value 0, and the pads the numbers of one dync_pad, whose pairs go from the last dim on? */
+static bool dync__oi_pad_is_zeros(dync_tensor *x, int dim, int64_t before, int64_t after,
+                                  double value)
+{
+    bool zero = !(value < 0) && !(value > 0) && !signbit(value) && value == value;
+    return zero && (before || after) && !dync__any_token(before, after) &&
+           2 * (dync__oi_rank(x) - dim) <= DYNC_MAX_DIMS;
+}
+static dync_tensor *dync__oi_pad_zeros(dync_tensor *x, int dim, int64_t before, int64_t after)
+{
+    dync_dims pad = {2 * (dync__oi_rank(x) - dim), {0}};
+    pad.d[pad.n - 2] = before;
+    pad.d[pad.n - 1] = after;
+    return dync_pad(x, pad, DYNC_NONE);
+}
+
 /* x with `before` and `after` elements of `value` around dim; negative ones cut off, and what is
  * cut beyond the other end leaves nothing. before and after are plain, the size may be symbolic. */
 DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, int64_t after,
@@ -19,6 +35,8 @@ DYNC__FN dync_tensor *dync__oi_pad_dim(dync_tensor *x, int dim, int64_t before, 
         before = DYNC__MAX(before, 0);
         after = DYNC__MAX(after, 0);
     }
+    if (dync__oi_pad_is_zeros(x, dim, before, after, value))
+        return dync__oi_pad_zeros(x, dim, before, after);
     dync_tensor *part[3];
     int n = 0, dtype = dync__oi_type(x);
     for (int side = 0; side < 2; side++) {
