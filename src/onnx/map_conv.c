@@ -23,7 +23,6 @@ DYNC__FN bool dync__oi_each(const dync__onnx_call *c, const char *name, int n, i
 }
 
 enum { DYNC__OI_REACH = 1 << 20 }; /* of each number of a window, so that their products fit */
-static bool dync__oi_between(int64_t x, int64_t from, int64_t to) { return x >= from && x <= to; }
 
 /* The window of a node over x [N, C, spatial...]; kernel NULL: the attribute's. false: recorded.
  *

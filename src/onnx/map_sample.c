@@ -89,13 +89,14 @@ DYNC__FN dync_status dync__oi_roialign(dync__onnx_call *c)
 enum { DYNC__OI_COL_DIMS = 3 };
 
 /* Columns of windows [N, C * kernel, windows] added up to images: those that overlap meet. Padding
- * that is not the same on both sides counts as a part of the image, which is cut off. */
+ * that is not the same on both sides counts as a part of the image, which is cut off. The image's
+ * sizes may be symbolic. */
 DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *c)
 {
     dync_tensor *x = dync__oi_in(c, 0);
     dync_dims image, block, whole;
     int64_t pad[2 * DYNC__OI_COL_DIMS];
-    if (!dync__oi_dims(c, dync__oi_in(c, 1), &image) ||
+    if (!dync__oi_read_dims(c, dync__oi_in(c, 1), &image) ||
         !dync__oi_dims(c, dync__oi_in(c, 2), &block))
         return dync_error() ? dync_error() : dync__oi_fail(c, DYNC_ERR_FORMAT, "no shape");
     int n = image.n;
@@ -109,10 +110,10 @@ DYNC__FN dync_status dync__oi_col2im(dync__onnx_call *c)
     bool even = true;
     for (int i = 0; i < n; i++) {
         int64_t most = INT64_C(1) << 24;
-        if (pad[i] < 0 || pad[n + i] < 0 || pad[i] > most || pad[n + i] > most || image.d[i] < 1 ||
-            image.d[i] > most)
+        if (!dync__oi_between(pad[i], 0, most) || !dync__oi_between(pad[n + i], 0, most) ||
+            dync__sz_lt(image.d[i], 1) || (!dync__is_token(image.d[i]) && image.d[i] > most))
             return dync__oi_fail(c, DYNC_ERR_FORMAT, "sizes or pads");
-        whole.d[i] += pad[i] + pad[n + i];
+        whole.d[i] = dync__sz_add(image.d[i], pad[i] + pad[n + i]);
         same.d[i] = pad[i];
         even = even && pad[i] == pad[n + i];
     }

@@ -300,6 +300,11 @@ typedef struct dync__oi_window {
     bool ceil;
     dync_tensor *border; /* a scalar: what lies around x; NULL: zeros */
 } dync__oi_window;
+DYNC__INLINE bool dync__oi_between(int64_t x, int64_t from, int64_t to)
+{
+    return x >= from && x <= to;
+}
+/* map_conv.c */
 DYNC__FN bool dync__oi_each(const dync__onnx_call *, const char *name, int n, int64_t *out,
                             int64_t without);
 DYNC__FN bool dync__oi_window_of(const dync__onnx_call *c, dync_tensor *x, const int64_t *kernel,
