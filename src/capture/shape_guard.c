@@ -85,13 +85,6 @@ DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c
     return fit;
 }
 
-DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value)
-{
-    for (int i = 0; i < s->guard.n; i++)
-        if (!dync__guard_holds(s, &s->guard.at[i], value)) return false;
-    return true;
-}
-
 static bool dync__shape_fits(const dync__symtab *s, const dync__tensor_guard *g,
                              const dync__tensor *x, const int64_t *value)
 {
@@ -111,7 +104,7 @@ DYNC__FN bool dync__shapes_hold(const dync__cache_entry *e, const dync__callargs
     if (!dync__shapes_values(s, c, value)) return false;
     for (int k = 0; k < e->n_tensors; k++)
         if (e->dynamic[k] && !dync__shape_fits(s, &e->tensor[k], c->tensor[k], value)) return false;
-    return dync__shapes_guards(s, value);
+    return dync__symtab_holds(s, value);
 }
 
 DYNC__RARE static void dync__shape_range_text(const dync__sz_symbol *s, dync__str *out)

@@ -88,7 +88,7 @@ DYNC__RARE static void dync__shapes_unknown(dync__symtab *s)
 DYNC__RARE DYNC__FN bool dync__shapes_again(dync__tracer *t, dync__symtab *s)
 {
     int64_t value[DYNC__MAX_SYMBOLS];
-    if (DYNC__SYM_NONE || !dync__shapes_values(s, t->call, value) || !dync__shapes_guards(s, value))
+    if (DYNC__SYM_NONE || !dync__shapes_values(s, t->call, value) || !dync__symtab_holds(s, value))
         return false;
     dync__symtab_hints(s, value);
     dync__shapes_unknown(s);
@@ -204,7 +204,7 @@ DYNC__RARE DYNC__FN dync_status dync__shapes_publish(dync__tracer *t)
     if (before && (DYNC__ATOMIC_LOAD(&e->open) || !dync__shapes_grew(before->syms, s)))
         return DYNC_OK;
     dync__shapes *now = s->failed ? NULL : dync__arena_alloc(&e->arena, sizeof *now);
-    if (!now) return DYNC_ERR_MEMORY;
+    if (!now || !dync__symtab_settle(s)) return DYNC_ERR_MEMORY;
     now->syms = dync__symtab_retain(s);
     now->before = before;
     DYNC__ATOMIC_STORE(&e->shapes, now);

@@ -35,7 +35,6 @@ DYNC__FN dync_status dync__data_record(dync__tracer *t, dync__opcall *c);
 DYNC__FN void dync__data_close(dync__tracer *t);
 /* shape_guard.c */
 DYNC__FN bool dync__shapes_values(const dync__symtab *s, const dync__callargs *c, int64_t *value);
-DYNC__FN bool dync__shapes_guards(const dync__symtab *s, const int64_t *value);
 /* trace.c */
 /* For whoever changes or reads the trace itself: one that followed a script goes on as a trace, and
  * what it does from here is not recorded. */

@@ -198,7 +198,9 @@ DYNC__SYM_FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *
 
 /* is the value within its bounds? */
 DYNC__SYM_FN bool dync__symbol_takes(const dync__sz_symbol *, int64_t value);
-/* every guard, and the range of each symbol; 0 for a size: it is not known */
+/* every guard */
+DYNC__SYM_FN bool dync__symtab_holds(const dync__symtab *, const int64_t *value);
+/* and the range of each symbol; 0 for a size: it is not known */
 DYNC__SYM_FN bool dync__symtab_fits(const dync__symtab *, const int64_t *value);
 /* The table is complete: whether its guards hold is found faster from now on. false: no memory */
 DYNC__SYM_FN bool dync__symtab_settle(dync__symtab *);

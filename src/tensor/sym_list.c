@@ -175,7 +175,7 @@ DYNC__FN bool dync__symtab_settle(dync__symtab *t)
 
 /* Where the list says no, a walk tells: values may be sizes of another table, or beyond what the
  * list counts to. */
-DYNC__OFTEN static bool dync__symtab_holds(const dync__symtab *t, const int64_t *value)
+DYNC__OFTEN DYNC__FN bool dync__symtab_holds(const dync__symtab *t, const int64_t *value)
 {
     int64_t at[DYNC__SZ_SETTLED];
     if (t->settled && dync__sz_list_run(t->settled, value, at)) return true;

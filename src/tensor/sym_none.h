@@ -99,6 +99,11 @@ DYNC__INLINE bool dync__guard_holds(const dync__symtab *t, const dync__sz_guard 
     (void)t, (void)g, (void)value;
     return true;
 }
+DYNC__INLINE bool dync__symtab_holds(const dync__symtab *t, const int64_t *value)
+{
+    (void)t, (void)value;
+    return true;
+}
 DYNC__INLINE bool dync__symtab_fits(const dync__symtab *t, const int64_t *value)
 {
     (void)t, (void)value;
