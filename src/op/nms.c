@@ -2,7 +2,7 @@
  * which the reader of ONNX calls too. After decompose_region.c. */
 #include "../dync.in.h"
 #include "sample.h"
-DYNC__COLD
+DYNC__HOT
 
 /* What an operation in this dtype gives: float32 rounds. */
 static double dync__nms_round(const dync__nms *s, double x)
@@ -28,22 +28,45 @@ static double dync__nms_overlap(const dync__nms *s, const double *a, const doubl
     return dync__nms_round(s, common / dync__nms_round(s, all - common));
 }
 
-/* Of equal scores the first box wins. */
+/* Is box a taken before box b? The better one is, of equal scores the first. */
+static bool dync__nms_before(const double *score, int64_t a, int64_t b)
+{
+    return score[a] > score[b] || (score[a] >= score[b] && a < b);
+}
+
+/* A heap of n boxes, the first of all on top, but for what lies at `at`. */
+static void dync__nms_sink(int64_t *heap, int64_t n, int64_t at, const double *score)
+{
+    int64_t x = heap[at];
+    for (int64_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && dync__nms_before(score, heap[child + 1], heap[child])) child++;
+        if (!dync__nms_before(score, heap[child], x)) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = x;
+}
+
+/* From the best box on, each that no kept one overlaps by more: as many are looked at as it takes
+ * to keep s->most. */
 DYNC__FN dync_status dync__nms_run(dync__nms *s, const double *box, const double *score, int64_t n)
 {
-    bool *gone = dync__calloc((size_t)n + 1);
-    dync_status status = gone ? DYNC_OK : DYNC_ERR_MEMORY;
-    for (int64_t kept = 0; gone && kept < s->most && status == DYNC_OK; kept++) {
-        int64_t best = -1;
-        for (int64_t i = 0; i < n; i++)
-            if (!gone[i] && score[i] > s->least && (best < 0 || score[i] > score[best])) best = i;
-        if (best < 0) break;
-        if (!dync__vec_push(&s->kept, best)) status = DYNC_ERR_MEMORY;
-        for (int64_t i = 0; i < n; i++)
-            if (i == best || dync__nms_overlap(s, box + 4 * best, box + 4 * i) > s->overlap)
-                gone[i] = true;
+    size_t bytes = ((size_t)n + 1) * sizeof(int64_t);
+    int64_t *heap = dync__alloc(bytes), left = 0;
+    int first = s->kept.n;
+    dync_status status = heap ? DYNC_OK : DYNC_ERR_MEMORY;
+    for (int64_t i = 0; heap && i < n; i++)
+        if (score[i] > s->least) heap[left++] = i;
+    for (int64_t i = left / 2 - 1; i >= 0; i--) dync__nms_sink(heap, left, i, score);
+    while (left > 0 && s->kept.n - first < s->most && status == DYNC_OK) {
+        int64_t best = heap[0];
+        bool stays = true;
+        heap[0] = heap[--left];
+        dync__nms_sink(heap, left, 0, score);
+        for (int k = first; k < s->kept.n && stays; k++)
+            stays = !(dync__nms_overlap(s, box + 4 * s->kept.at[k], box + 4 * best) > s->overlap);
+        if (stays && !dync__vec_push(&s->kept, best)) status = DYNC_ERR_MEMORY;
     }
-    if (gone) dync__free(gone, (size_t)n + 1);
+    if (heap) dync__free(heap, bytes);
     return status;
 }
 
