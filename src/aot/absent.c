@@ -7,6 +7,15 @@
 #include "code.h"
 DYNC__COLD
 
+/* Its elements row by row, a reference. A small program has one way to such a copy. */
+DYNC__FN dync__tensor *dync__aot_rows(dync__tensor *t)
+{
+    dync__arg arg = dync__arg_t(t);
+    dync__tensor *rows = NULL;
+    if (!DYNC__SMALLER(true, false)) return dync__contiguous_copy(t);
+    return dync__op_run(DYNC__OP__clone_contiguous, 1, &arg, &rows) == DYNC_OK ? rows : NULL;
+}
+
 /* Is a NaN in one of them? Of those that are traced nobody knows; those of other devices are not
  * read. */
 DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
@@ -15,8 +24,8 @@ DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad)
     for (int i = 0; i < n && !nan; i++) {
         if (grad[i] && (grad[i]->flags & DYNC__T_FAKE)) return true;
         if (!grad[i] || !dync__device_is(grad[i]->device, DYNC__DEV_HOST)) continue;
-        dync__tensor *dense =
-            dync__layout_is_contiguous(&grad[i]->lay) ? NULL : dync__contiguous_copy(grad[i]);
+        dync__tensor *dense = dync__layout_is_contiguous(&grad[i]->lay) ? NULL
+                                                                        : dync__aot_rows(grad[i]);
         const dync__tensor *t = dense ? dense : grad[i];
         nan = dync__any_nan(t->dtype, dync__tensor_data(t), t->numel);
         dync__unref(dense);
@@ -81,7 +90,7 @@ DYNC__FN dync_status dync__aot_without(const dync__aot_part *p, const int64_t *v
 {
     dync__graph *numbers = NULL;
     *out = NULL;
-    if (p->bw->syms) DYNC__TRY(dync__graph_concrete(p->bw, value, &numbers));
+    if (!DYNC__SYM_NONE && p->bw->syms) DYNC__TRY(dync__graph_concrete(p->bw, value, &numbers));
     dync__graph *from = numbers ? numbers : p->bw;
     dync__absent x = {dync__absent_marks(from, p, absent), 0};
     dync_status status = x.what ? dync__graph_rewrite(from, dync__absent_node, &x, out)

@@ -320,6 +320,7 @@ DYNC__FN dync_status dync__aot_compile(dync__graph *, const dync_value *examples
                                        const dync__options *options, const dync__inner_compiler *,
                                        dync_callable *out);
 DYNC__FN void dync__aot_set_budget(double);
+DYNC__FN void dync__aot_use_mincut(void); /* partition.c */
 /* For whoever captures a backward pass (compiled autograd): the backward graph of a compiled
  * forward's node is replayed through dispatch by backward_inline (state: the node's), with `saved`
  * (as many as the node saved, in its order: the real tensors) in place of the saved tensors;

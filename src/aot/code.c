@@ -19,6 +19,7 @@ static struct {
 } dync__aot_budget;
 DYNC__RARE DYNC__FN void dync__aot_set_budget(double budget)
 {
+    dync__aot_use_mincut();
     dync__lock(&dync__aot_budget.lock);
     dync__aot_budget.saved = 1 - budget;
     dync__unlock(&dync__aot_budget.lock);

@@ -68,6 +68,7 @@ DYNC__FN dync_status dync__aot_without(const dync__aot_part *, const int64_t *va
                                        const bool *absent, dync__graph **out);
 /* Do only absent tangents need what was written of the saved tensors? */
 DYNC__FN bool dync__aot_spared(const dync__aot_part *, const bool *absent, const bool *written);
+DYNC__FN dync__tensor *dync__aot_rows(dync__tensor *);
 DYNC__FN bool dync__aot_any_nan(int n, dync__tensor *const *grad);
 DYNC__FN dync_status dync__aot_inner_compile(const dync__inner_compiler *, dync__graph *,
                                              bool is_backward, const dync__options *options,

@@ -192,4 +192,4 @@ static dync_status dync__control_recorded(dync__opcall *c, dync_status (*record)
     return dync__record_kept(c, record);
 }
 DYNC__DATA const dync__grad_inside dync__control_inside = {
-    dync__control_rule_run, dync__control_held, dync__control_recorded};
+    dync__control_rule_run, dync__control_held, dync__control_recorded, dync__tape_control_really};

@@ -92,6 +92,45 @@ static void dync__part_save_all(dync__cutter *c)
     }
 }
 
+/* What a small program saves: of that less what views and cheap pointwise operators make again from
+ * values that are there: saved ones, and inputs that the epilogue leaves alone. What is made again
+ * is not there for those behind it, so backward makes one operator again, no chain. */
+static bool dync__part_is_brief(const dync__cutter *c, const dync__node *n)
+{
+    if (n->op < 0 || c->input[n->index] || c->given[n->index] || c->result[n->index]) return false;
+    const dync__op_row *row = dync__op_info(n->op);
+    return row->cls == DYNC__VIEW ? !(row->flags & (DYNC__OP_STRIDED | DYNC__OP_BEYOND))
+                                  : row->cls == DYNC__POINTWISE && row->flags & DYNC__OP_CHEAP &&
+                                        !(row->flags & (DYNC__OP_RANDOM | DYNC__OP_WRITES));
+}
+typedef struct dync__part_sources {
+    const dync__cutter *c;
+    bool there, save;
+} dync__part_sources;
+static void dync__part_source(void *user, dync__arg *a)
+{
+    dync__part_sources *s = user;
+    int i = a->as.node->index;
+    if (s->save)
+        s->c->saved[i] = true;
+    else if (!s->c->saved[i])
+        s->there = s->there && s->c->input[i] && !s->c->mutated[i] && a->as.node->has_info;
+}
+static void dync__part_save_brief(dync__cutter *c)
+{
+    dync__part_save_all(c);
+    for (int i = 0; i < c->n; i++) {
+        dync__part_sources s = {c, true, false};
+        dync__node *n = c->joint->node.at[i];
+        if (!c->saved[i] || !dync__part_is_brief(c, n)) continue;
+        dync__node_each_input(n, dync__part_source, &s);
+        if (!s.there) continue;
+        s.save = true;
+        dync__node_each_input(n, dync__part_source, &s);
+        c->saved[i] = false;
+    }
+}
+
 /* ---- the two graphs -------------------------------------------------------------------------- */
 /* A view of a value that was saved as a copy lies as that does. */
 static dync_status dync__partition_view(dync__node *n)
@@ -323,13 +362,20 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
     return DYNC_OK;
 }
 
+/* The cut is for who names options or a share of memory; a small program has it by need. */
+static dync_status (*DYNC__BY_NEED dync__mincut_used)(dync__cutter *) =
+    DYNC__AT_FIRST(dync__mincut);
+DYNC__FN void dync__aot_use_mincut(void) { DYNC__PUT(dync__mincut_used, dync__mincut); }
+
 /* What forward saves for backward. */
 DYNC__FN dync_status dync__partition_saved(dync__cutter *c, const dync__aot_how *how)
 {
     if (how->save_all || !dync__pass_on(DYNC__PASS_mincut))
         dync__part_save_all(c);
+    else if (dync__mincut_used)
+        DYNC__TRY(dync__mincut_used(c));
     else
-        DYNC__TRY(dync__mincut(c));
+        dync__part_save_brief(c);
     dync__part_save_roots(c);
     return dync__part_own(c);
 }

@@ -30,7 +30,7 @@ static dync__tensor *dync__aot_tangent_copy(const dync__info *info, dync__tensor
     bool rows = dync__layout_is_contiguous(&info->lay);
     if (grad && rows && dync__device_is(grad->device, DYNC__DEV_HOST) &&
         !dync__aot_is_crossed(grad) && grad->dtype == info->dtype)
-        return dync__contiguous_copy(grad);
+        return dync__aot_rows(grad);
     if (grad && rows)
         return dync__op_run(DYNC__OP__clone_contiguous, 1, args, &dense) == DYNC_OK ? dense : NULL;
     dync__tensor *made = dync__tensor_empty(info->dtype, info->device, &info->lay);

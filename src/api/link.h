@@ -36,8 +36,8 @@
 /* once in a file, however often it is inlined */
 #define DYNC__COMPILES()                                                                  \
     __asm__(".ifndef dync__compiles_gradients\n"                                          \
-            ".irp r,gradients,hooks,late,asks,cells,inside,graphs,joins,writes,opaque,"   \
-            "constants,reduces\n"                                                         \
+            ".irp r,gradients,hooks,late,flags,asks,cells,inside,graphs,joins,writes,"    \
+            "opaque,constants,reduces\n"                                                         \
             DYNC__LINK("dync__compiles_\\r", "dync__compile_\\r") ".endr\n.endif")
 #define DYNC__LINK_RULES()                                                                \
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
@@ -69,6 +69,7 @@ DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 DYNC_API void dync__compile_gradients(void);
 DYNC_API void dync__compile_hooks(void);
 DYNC_API void dync__compile_late(void);
+DYNC_API void dync__compile_flags(void);
 DYNC_API void dync__compile_asks(void);
 DYNC_API void dync__compile_cells(void);
 DYNC_API void dync__compile_inside(void);

@@ -246,7 +246,7 @@ static dync_value dync__try_argument(dync_value v)
         dync__is_float_dtype(t->dtype); /* later calls may want what this does not */
     make.shape.n = t->lay.ndim;
     memcpy(make.shape.d, t->lay.shape, (size_t)make.shape.n * sizeof *make.shape.d);
-    return dync_v_tensor(dync_empty_opt(make));
+    return dync_v_tensor(DYNC__MAKER(empty)(make));
 }
 
 /* Both sides on tensors without data: whoever looks at values, or mixes in others, records an

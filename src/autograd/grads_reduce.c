@@ -27,8 +27,13 @@ DYNC__FN dync_tensor *dync__g_keep(dync_tensor *h, dync_dims dims, bool keepdim,
     if (keepdim || dims.n == 0) return h; /* 0-dim: expands to anything */
     dync__g_reduced(dims, shape.n, reduced);
     for (int d = 0; d < shape.n; d++)
-        if (reduced[d]) h = dync_unsqueeze(h, d);
-    return h;
+        if (!reduced[d])
+            continue;
+        else if (DYNC__SMALLER(true, false))
+            shape.d[d] = 1;
+        else
+            h = dync_unsqueeze(h, d);
+    return DYNC__SMALLER(dync_reshape(h, shape), h); /* by what small programs have anyway */
 }
 
 /* May be symbolic: a number of the traced sizes. */

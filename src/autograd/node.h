@@ -250,7 +250,9 @@ typedef struct dync__grad_inside {
     void (*hold)(struct dync__graph *, bool hold);
     /* a call that is recorded (record) so that the rule finds what it needs */
     dync_status (*record)(dync__opcall *, dync_status (*record)(dync__opcall *));
+    dync_status (*really)(dync__opcall *); /* a call that runs (dync__tape_control_really) */
 } dync__grad_inside;
+DYNC__FN dync_status dync__tape_control_really(dync__opcall *); /* tape_record.c */
 DYNC__DATA_DECL const dync__grad_inside dync__control_inside;
 /* Were rules linked (api/link.h)? Without them no gradient can be asked for. */
 DYNC__FN bool dync__grad_rules_linked(void);

@@ -105,10 +105,12 @@ DYNC_API bool dync_requires_grad(const dync_tensor *handle)
 
 /* In a trace capture says what the flag will be: a fake's own history is not that of the real
  * tensor. */
+DYNC__MEETING(flags)
 static bool dync__grad_leaf(const dync_tensor *handle, bool *leaf)
 {
     const dync__grad_intercept *traced = dync__grad_traced();
     const dync__tensor *t = dync__open(handle);
+    DYNC__MEET(flags);
     *leaf = t && dync__tensor_is_leaf(t);
     if (t && traced && traced->is_leaf) traced->is_leaf(handle, leaf);
     return t != NULL;
@@ -133,6 +135,7 @@ DYNC_API dync_tensor *(dync_requires_grad_)(dync_tensor * handle, bool on)
     dync__tensor *t = dync__open(handle);
     if (!t) return NULL;
     if (DYNC__GRAD_NONE && on) return dync__left_out("requires_grad", "DYNC_NO_AUTOGRAD"), NULL;
+    DYNC__MEET(flags);
     if (traced && traced->requires_grad_ && traced->requires_grad_(handle, on, &result))
         return result;
     if (on && !dync__is_float_dtype(t->dtype)) {

@@ -300,7 +300,7 @@ static dync_status dync__tape_control_record(dync__opcall *c)
 }
 
 /* Where it really runs, what its functions do is recorded operator by operator. */
-static dync_status dync__tape_control_really(dync__opcall *c)
+DYNC__FN dync_status dync__tape_control_really(dync__opcall *c)
 {
     uint64_t since = dync__tls.seq;
     int n = dync__opcall_tensors(c, NULL, 0);
@@ -315,8 +315,8 @@ static dync_status dync__tape_control_really(dync__opcall *c)
 
 static dync_status dync__tape_control(dync__opcall *c)
 {
-    if (!dync__tls.recording) return dync__tape_control_really(c);
-    return dync__grad_rule_of(c->op)->inside->record(c, dync__tape_control_record);
+    const dync__grad_inside *inside = dync__grad_rule_of(c->op)->inside;
+    return dync__tls.recording ? inside->record(c, dync__tape_control_record) : inside->really(c);
 }
 
 /* The tape's handler: first what needs no node, then by the class of the row. An opaque operator

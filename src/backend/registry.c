@@ -299,6 +299,7 @@ DYNC__FN dync_status dync__options_parse(const char *options, const char *backen
 {
     dync__option_item item;
     uint64_t seen = 0;
+    dync__aot_use_mincut();
     *out = (dync__options)DYNC__OPTIONS_DEFAULT;
     out->text = options ? options : "";
     for (const char *p = out->text; (p = dync__option_next(p, &item));) {

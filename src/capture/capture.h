@@ -108,6 +108,9 @@ DYNC__FN void dync__capture_use_gradients(void);
 /* grads.c: what of it is there by need */
 DYNC__FN void dync__capture_use_hooks(void);
 DYNC__FN void dync__capture_use_asks(void);
+DYNC__FN void dync__capture_use_late(void);
+DYNC__FN void dync__capture_use_flags(void);
+DYNC__FN void dync__effects_use_rare(void); /* effects_run.c */
 DYNC__FN void dync__capture_use_cells(void);
 DYNC__FN void dync__capture_use_constants(void); /* reads.c */
 DYNC__FN void dync__capture_use_reasons(void);   /* miss.c */
@@ -202,6 +205,7 @@ DYNC__FN bool dync__number_named(const dync__compiled *, int arg);
 /* a number as it stands in the environment; owned */
 DYNC__FN dync__tensor *dync__number_tensor(dync_value);
 DYNC__FN dync_value dync__number_value(const dync__tensor *);
+DYNC__FN void dync__cells_use(void);
 DYNC__FN bool dync__cells_hold(const dync__cache_entry *);
 DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *, const dync__tnode *,
                                        dync__tensor **env);

@@ -55,19 +55,16 @@ static dync_status dync__effect_mode(const dync__effect *e)
     return m ? DYNC_OK : DYNC_ERR_VALUE;
 }
 
-/* Those that only traces with gradients have. */
-static dync_status dync__effect_of_gradients(const dync__effect *e, dync__tensor *const *env)
+/* Those of functions that register hooks, keep gradients or switch what requires them: who does so
+ * puts this in place. */
+static dync_status dync__effect_rare(const dync__effect *e, dync__tensor *x)
 {
-    dync__tensor *x = env[e->env];
-    if (!x)
-        return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
-                                             "tensor");
     switch ((dync__effect_kind)e->kind) {
-    case DYNC__DO_SET_GRAD: return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
     case DYNC__DO_HOOK:
         return e->fn ? dync__hook_register(x, e->fn, e->user, e->id)
                      : dync__hook_register_after(x, e->after_grad, e->user, e->id);
     case DYNC__DO_RETAIN_GRAD: return dync__retain_grad(x);
+    case DYNC__DO_SET_GRAD:
     case DYNC__DO_BACKWARD:
     case DYNC__DO_CELL:
     case DYNC__DO_MODE: break;
@@ -75,6 +72,21 @@ static dync_status dync__effect_of_gradients(const dync__effect *e, dync__tensor
         return dync_requires_grad_(dync__handle(x), e->on) ? DYNC_OK : dync_error();
     }
     return DYNC_OK;
+}
+static dync_status (*DYNC__BY_NEED dync__effect_rare_used)(const dync__effect *, dync__tensor *) =
+    DYNC__AT_FIRST(dync__effect_rare);
+DYNC__FN void dync__effects_use_rare(void) { DYNC__PUT(dync__effect_rare_used, dync__effect_rare); }
+
+/* Those that only traces with gradients have. */
+static dync_status dync__effect_of_gradients(const dync__effect *e, dync__tensor *const *env)
+{
+    dync__tensor *x = env[e->env];
+    if (!x)
+        return dync__fail(DYNC_ERR_INTERNAL, "an effect of a compiled function lost its "
+                                             "tensor");
+    if (e->kind == DYNC__DO_SET_GRAD)
+        return dync__tensor_set_grad(x, e->value >= 0 ? env[e->value] : NULL);
+    return dync__effect_rare_used ? dync__effect_rare_used(e, x) : dync__unlinked("hooks");
 }
 
 DYNC__UNUSED static const dync__capture_gradients dync__capture_gradients_all = {

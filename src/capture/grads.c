@@ -299,7 +299,58 @@ static bool dync__trace_requires_grad_(dync_tensor *h, bool on, dync_tensor **re
     return true;
 }
 
-/* By need (api/link.h). */
+/* ---- by need (api/link.h) -------------------------------------------------------------------- */
+/* For who wants a node alone or keeps a gradient, and who switches what requires one. */
+typedef struct dync__trace_late {
+    bool (*expose)(const dync_tensor *);
+    bool (*retain)(dync_tensor *, dync_status *status);
+} dync__trace_late;
+static const dync__trace_late dync__trace_late_all = {dync__trace_expose, dync__trace_retain_grad};
+static const dync__trace_late *DYNC__BY_NEED dync__trace_late_used =
+    DYNC__AT_FIRST(&dync__trace_late_all);
+typedef struct dync__trace_flags {
+    bool (*is_leaf)(const dync_tensor *, bool *leaf);
+    bool (*requires_grad_)(dync_tensor *, bool on, dync_tensor **result);
+} dync__trace_flags;
+static const dync__trace_flags dync__trace_flags_all = {dync__trace_is_leaf,
+                                                        dync__trace_requires_grad_};
+static const dync__trace_flags *DYNC__BY_NEED dync__trace_flags_used =
+    DYNC__AT_FIRST(&dync__trace_flags_all);
+DYNC__FN void dync__capture_use_late(void)
+{
+    if (DYNC__GRAD_NONE) return;
+    DYNC__PUT(dync__trace_late_used, &dync__trace_late_all);
+    dync__effects_use_rare();
+}
+DYNC__FN void dync__capture_use_flags(void)
+{
+    if (DYNC__GRAD_NONE) return;
+    DYNC__PUT(dync__trace_flags_used, &dync__trace_flags_all);
+    dync__effects_use_rare();
+}
+static bool dync__traced_expose(const dync_tensor *h)
+{
+    const dync__trace_late *used = dync__trace_late_used;
+    return used ? used->expose(h) : dync__unlinked("dync_grad_fn_call") == DYNC_OK;
+}
+static bool dync__traced_retain_grad(dync_tensor *h, dync_status *status)
+{
+    const dync__trace_late *used = dync__trace_late_used;
+    return used ? used->retain(h, status)
+                : (*status = dync__unlinked("dync_retain_grad")) != DYNC_OK;
+}
+static bool dync__traced_is_leaf(const dync_tensor *h, bool *leaf)
+{
+    const dync__trace_flags *used = dync__trace_flags_used;
+    return used ? used->is_leaf(h, leaf) : dync__unlinked("dync_is_leaf") != DYNC_OK;
+}
+static bool dync__traced_requires_grad_(dync_tensor *h, bool on, dync_tensor **result)
+{
+    const dync__trace_flags *used = dync__trace_flags_used;
+    return used ? used->requires_grad_(h, on, result)
+                : dync__unlinked("dync_requires_grad_") != DYNC_OK;
+}
+
 static bool (*DYNC__BY_NEED dync__trace_asks)(dync_value, dync_value, dync_value, dync_grad_options,
                                               dync_value *) = DYNC__AT_FIRST(dync__trace_gradients);
 DYNC__FN void dync__capture_use_asks(void)
@@ -322,11 +373,11 @@ DYNC__DATA const dync__grad_intercept dync__trace_grads = {
     .set_grad = dync__trace_set_grad,
     .hook = dync__traced_hook,
     .after_hook = dync__traced_after,
-    .expose = dync__trace_expose,
+    .expose = dync__traced_expose,
     .remove_hook = dync__traced_remove,
-    .retain_grad = dync__trace_retain_grad,
-    .is_leaf = dync__trace_is_leaf,
-    .requires_grad_ = dync__trace_requires_grad_,
+    .retain_grad = dync__traced_retain_grad,
+    .is_leaf = dync__traced_is_leaf,
+    .requires_grad_ = dync__traced_requires_grad_,
     .cell_get = dync__traced_cell_get,
     .cell_set = dync__traced_cell_set};
 

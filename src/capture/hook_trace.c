@@ -156,10 +156,13 @@ static bool (*DYNC__BY_NEED dync__trace_sets_cell)(struct dync__cell *, dync_val
     DYNC__AT_FIRST(dync__trace_cell_set);
 DYNC__FN void dync__capture_use_hooks(void)
 {
-    if (!DYNC__GRAD_NONE) DYNC__PUT(dync__trace_hooks_used, &dync__trace_hooks_all);
+    if (DYNC__GRAD_NONE) return;
+    DYNC__PUT(dync__trace_hooks_used, &dync__trace_hooks_all);
+    dync__effects_use_rare();
 }
 DYNC__FN void dync__capture_use_cells(void)
 {
+    dync__cells_use();
     DYNC__PUT(dync__trace_reads_cell, dync__trace_cell_get);
     DYNC__PUT(dync__trace_sets_cell, dync__trace_cell_set);
 }

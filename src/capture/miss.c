@@ -172,6 +172,7 @@ DYNC__RARE static bool dync__miss_is_told(dync__compiled *f)
            DYNC__ATOMIC_PEEK(&f->n_entries) < f->opt.recompile_limit;
 }
 
+DYNC__MEETING(reasons)
 /* A call that other entries refuse. *eager: it runs as it is written. An error: it does not run. */
 DYNC__RARE static dync_status dync__miss_again(dync__compiled *f, const dync__callargs *call,
                                                dync__miss *m, bool *eager)

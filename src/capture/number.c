@@ -68,7 +68,7 @@ DYNC__FN bool dync__number_place(int op, int arg)
 }
 
 /* ---- cells that an entry reads --------------------------------------------------------------- */
-DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
+static bool dync__cells_hold_all(const dync__cache_entry *e)
 {
     for (int i = 0; i < dync__entry_count(&e->cells); i++) {
         const dync__cell_guard *g = dync__entry_item(&e->cells, i);
@@ -85,8 +85,8 @@ DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
 }
 
 /* Cells that enter at a node of the tree. */
-DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n,
-                                       dync__tensor **env)
+static dync_status dync__cells_enter_all(const dync__cache_entry *e, const dync__tnode *n,
+                                         dync__tensor **env)
 {
     for (int i = 0; i < n->cell.n; i++) {
         const dync__cell *cell =
@@ -100,6 +100,27 @@ DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__t
         env[n->cell.at[i].env] = x;
     }
     return DYNC_OK;
+}
+
+/* Who makes a cell puts these in place (hook_trace.c): no entry has any before. */
+static bool (*DYNC__BY_NEED dync__cells_hold_used)(const dync__cache_entry *) =
+    DYNC__AT_FIRST(dync__cells_hold_all);
+static dync_status (*DYNC__BY_NEED dync__cells_enter_used)(
+    const dync__cache_entry *, const dync__tnode *,
+    dync__tensor **env) = DYNC__AT_FIRST(dync__cells_enter_all);
+DYNC__FN void dync__cells_use(void)
+{
+    DYNC__PUT(dync__cells_hold_used, dync__cells_hold_all);
+    DYNC__PUT(dync__cells_enter_used, dync__cells_enter_all);
+}
+DYNC__FN bool dync__cells_hold(const dync__cache_entry *e)
+{
+    return !dync__cells_hold_used || dync__cells_hold_used(e);
+}
+DYNC__FN dync_status dync__cells_enter(const dync__cache_entry *e, const dync__tnode *n,
+                                       dync__tensor **env)
+{
+    return dync__cells_enter_used ? dync__cells_enter_used(e, n, env) : DYNC_OK;
 }
 
 /* ---- of a trace ------------------------------------------------------------------------------ */

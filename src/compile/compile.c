@@ -202,7 +202,12 @@ DYNC__MET DYNC_API void dync__compile_hooks(void)
     dync__aot_use_stages();
 }
 /* A value may leave its graph after that has used it (hook_trace.c). */
-DYNC__MET DYNC_API void dync__compile_late(void) { dync__aot_use_stages(); }
+DYNC__MET DYNC_API void dync__compile_late(void)
+{
+    dync__capture_use_late();
+    dync__aot_use_stages();
+}
+DYNC__MET DYNC_API void dync__compile_flags(void) { dync__capture_use_flags(); }
 DYNC__MET DYNC_API void dync__compile_asks(void)
 {
     dync__capture_use_asks();
@@ -253,6 +258,8 @@ DYNC_API void dync__compile_all(void)
 {
     dync__compile_gradients();
     dync__compile_hooks();
+    dync__compile_late();
+    dync__compile_flags();
     dync__compile_asks();
     dync__compile_cells();
     dync__compile_inside();

@@ -20,8 +20,8 @@ static bool dync__init_keep(dync__module *m, const char *name, dync_tensor *hand
     return dync__module_put(m, name, t, is_buffer);
 }
 
-/* Options of a maker with shape and dtype, on the CPU. */
-static dync_make dync__init_make(dync_dims shape, int dtype)
+/* Options of a maker with shape and dtype, on the CPU: compilers see that no gradient is asked. */
+DYNC_ALWAYS_INLINE dync_make dync__init_make(dync_dims shape, int dtype)
 {
     dync_make make = {0};
     make.shape = shape;
@@ -36,7 +36,7 @@ DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims sh
     dync_scope scope = dync_scope_begin();
     dync__grad_off(true);
     bool ok = dync__init_keep(
-        m, name, dync_uniform_(dync_empty_opt(dync__init_make(shape, DYNC_F32)), -bound, bound),
+        m, name, dync_uniform_(DYNC__MAKER(empty)(dync__init_make(shape, DYNC_F32)), -bound, bound),
         false);
     dync__grad_off(off);
     dync_scope_end(&scope);
@@ -47,7 +47,7 @@ DYNC__FN bool dync__init_uniform(dync__module *m, const char *name, dync_dims sh
 DYNC__FN bool dync__init_normal(dync__module *m, const char *name, dync_dims shape)
 {
     dync_scope scope = dync_scope_begin();
-    bool ok = dync__init_keep(m, name, dync_randn_opt(dync__init_make(shape, DYNC_F32)), false);
+    bool ok = dync__init_keep(m, name, DYNC__MAKER(randn)(dync__init_make(shape, DYNC_F32)), false);
     dync_scope_end(&scope);
     return ok;
 }
@@ -58,7 +58,7 @@ DYNC__FN bool dync__init_full(dync__module *m, const char *name, dync_dims shape
 {
     dync_scope scope = dync_scope_begin();
     bool ok = dync__init_keep(
-        m, name, dync_full_opt(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
+        m, name, DYNC__MAKER(full)(dync_v_float(value), dync__init_make(shape, dtype)), is_buffer);
     dync_scope_end(&scope);
     return ok;
 }

@@ -30,7 +30,7 @@ DYNC__RARE static dync__tensor *dync__optim_number(double x)
 {
     dync_make make = {0};
     make.dtype = (dync_dtype)DYNC__REAL;
-    return dync__optim_own(dync_full_opt(dync_v_float(x), make));
+    return dync__optim_own(DYNC__MAKER(full)(dync_v_float(x), make));
 }
 
 /* What PyTorch's constructors refuse, after defaults are filled in. */
@@ -130,7 +130,7 @@ DYNC__RARE static dync_status dync__optim_group_add(dync__optim *o, int n,
     g.lr = dync__optim_number(options.lr);
     g.steps = dync__optim_number(0);
     dync_make late = {.shape = {1, {n}}, .dtype = (dync_dtype)DYNC__REAL};
-    if (o->kind != DYNC_OPTIM_SGD) g.late = dync__optim_own(dync_zeros_opt(late));
+    if (o->kind != DYNC_OPTIM_SGD) g.late = dync__optim_own(DYNC__MAKER(zeros)(late));
     dync_status status = g.lr && g.steps && (g.late || o->kind == DYNC_OPTIM_SGD) ? DYNC_OK
                                                                                   : DYNC_ERR_MEMORY;
     for (int i = 0; status == DYNC_OK && i < n; i++) {

@@ -101,7 +101,7 @@ static dync__cell_state dync__cell_start(const dync__gated_cell *cell, dync_tens
     make.dtype = dync_type(x);
     make.device = (dync_device)dync__open(x)->device;
     if (!state || state->kind == DYNC_KIND_NONE) {
-        s.h = s.c = dync_zeros_opt(make);
+        s.h = s.c = DYNC__MAKER(zeros)(make);
     } else if (cell->two_states && state->kind == DYNC_KIND_LIST && dync_len(*state) == 2) {
         s.h = dync_as_tensor(dync_at(*state, 0));
         s.c = dync_as_tensor(dync_at(*state, 1));

@@ -364,7 +364,7 @@ DYNC__FN dync_tensor *dync__oi_full(dync_dims shape, double value, int dtype)
     make.shape = shape;
     make.dtype = (dync_dtype)dtype;
     bool real = dync__dtype_info(dtype)->kind == 'f';
-    return dync_full_opt(real ? dync_v_float(value) : dync_v_int((int64_t)value), make);
+    return DYNC__MAKER(full)(real ? dync_v_float(value) : dync_v_int((int64_t)value), make);
 }
 
 /* ---- where inputs come from ------------------------------------------------------------------ */

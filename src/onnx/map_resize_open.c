@@ -26,7 +26,8 @@ static dync_value dync__oi_size_real(int64_t size, int64_t n)
     size = dync__sz_add(size, n);
     if (!dync__is_token(size)) return dync_v_float((double)size);
     make.dtype = DYNC_I64;
-    return dync_v_tensor(dync_to_dtype(dync_full_opt(dync__value_of_size(size), make), DYNC_F64));
+    return dync_v_tensor(
+        dync_to_dtype(DYNC__MAKER(full)(dync__value_of_size(size), make), DYNC_F64));
 }
 
 /* What an axis is stretched by. scale 0: out / in, of which one is symbolic. */

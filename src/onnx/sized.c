@@ -234,7 +234,7 @@ DYNC__FN dync_tensor *dync__onnx_made_of_sizes(const dync__tensor *t)
     make.dtype = DYNC_I64;
     for (int64_t i = 0; i < t->numel; i++) {
         int64_t x = dync__load_i64(dync__onnx_element(t, t->lay.ndim, t->lay.shape, i), DYNC_I64);
-        part[i] = dync_full_opt(dync__value_of_size(x), make);
+        part[i] = DYNC__MAKER(full)(dync__value_of_size(x), make);
     }
     if (t->numel == 1) return part[0];
     dync_tensor *all = dync__oi_list((int)t->numel, part, 0, false);

@@ -59,7 +59,7 @@ static dync__tensor *dync__checkpoint_numbers(const void *data, int dtype, int n
 {
     dync_make_from make = {.data = data, .dtype = (dync_dtype)dtype};
     if (n > 1) make.shape.n = 1, make.shape.d[0] = n;
-    dync_tensor *t = dync_from_opt(make);
+    dync_tensor *t = DYNC__MAKER(from)(make);
     return t ? dync__open(t) : NULL;
 }
 

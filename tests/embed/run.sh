@@ -67,7 +67,7 @@ links_by_use() {
     link_of rules 2 -DWITH_RULES rules compiles library || bad=1
     link_of both 2 "-DWITH_COMPILES -DWITH_TRAINS" compiles trains both library || bad=1
     link_of library_first 2 "-DWITH_COMPILES -DWITH_TRAINS" library both trains compiles || bad=1
-    for ability in $(seq 25); do
+    for ability in $(seq 28); do
         $CC $user -DABILITY=$ability $parts/ability.c "$out/link_library.o" $LDFLAGS -Wl,--gc-sections $LIBS \
             -o "$out/link_ability" && "$out/link_ability" || { echo "ability $ability"; bad=1; }
     done

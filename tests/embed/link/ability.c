@@ -371,6 +371,39 @@ static int call(dync_compiled *c, int i)
         dync_scatter(dync_zeros(dync_shape(3)), 0, index, dync_from(from, dync_shape(2)));
     return is_sum(y, 1 + i) && is_sum(dync_call(c, y), 1 + i * i);
 }
+#elif ABILITY == 26 /* a value whose gradient is kept */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    dync_retain_grad(y);
+    return y;
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i, .requires_grad = true), *y = dync_call(c, x);
+    return dync_backward(dync_sum(dync_mul(y, y), DYNC_ALL, false)) == DYNC_OK &&
+           is_sum(dync_grad(y), 12 * i) && is_sum(dync_grad(x), 36 * i);
+}
+#elif ABILITY == 27 /* an argument that requires a gradient from there on */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_requires_grad_(x, true);
+    return dync_mul(x, x);
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i), *y = dync_call(c, x);
+    return dync_requires_grad(x) && dync_backward(dync_sum(y, DYNC_ALL, false)) == DYNC_OK &&
+           is_sum(dync_grad(x), 4 * i);
+}
+#elif ABILITY == 28 /* what is a leaf */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x) { return dync_is_leaf(x) ? dync_mul(x, 3) : dync_neg(x); }
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i, .requires_grad = true);
+    return is_sum(dync_call(c, i % 2 ? dync_mul(x, 2) : x), i % 2 ? -4 * i : 6 * i);
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
