@@ -4,7 +4,8 @@
 #include "../program/program.h"
 DYNC__COLD
 
-#if defined(DYNC_NO_ONNX)
+/* the library in pieces has the folder all the same */
+#if defined(DYNC_NO_ONNX) && !defined(DYNC__SPLIT)
 DYNC_API dync_status(dync_program_save_onnx)(const dync_program *p, const char *path)
 {
     if (!dync__program_open(p, "dync_program_save_onnx")) return DYNC_ERR_VALUE;
