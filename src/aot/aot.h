@@ -326,6 +326,7 @@ DYNC__FN void dync__aot_use_mincut(void); /* partition.c */
  * (as many as the node saved, in its order: the real tensors) in place of the saved tensors;
  * grad_in: owned results. The node's own backward does the same with the real saved tensors when it
  * gets fakes. */
+DYNC__FN void dync__aot_use_inline(void); /* backward_node.c */
 DYNC__FN dync_status dync__aot_backward_inline(void *state, dync__tensor *const *saved, int n_out,
                                                dync__tensor *const *grad_out, int n_in,
                                                const bool *needed, dync__tensor **grad_in);

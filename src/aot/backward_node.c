@@ -9,6 +9,16 @@
 DYNC__WARM
 
 /* ---- the node -------------------------------------------------------------------------------- */
+/* Who captures backwards puts this in place: no other walk has fakes for gradients. */
+static dync_status (*DYNC__BY_NEED dync__aot_inline_used)(
+    void *, dync__tensor *const *saved, int n_out, dync__tensor *const *grad_out, int n_in,
+    const bool *needed, dync__tensor **grad_in) = DYNC__AT_FIRST(dync__aot_backward_inline);
+DYNC__RARE DYNC__FN void dync__aot_use_inline(void)
+{
+    DYNC__PUT(dync__aot_inline_used, dync__aot_backward_inline);
+    dync__opnode_use_visits();
+}
+
 /* The node's rule, four ways: refuse what has no backward, interpret under a tracer, run forward
  * again for double backward, else run the compiled graph. */
 static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *const *grad_out,
@@ -21,7 +31,9 @@ static dync_status dync__aot_backward(void *state, int n_out, dync__tensor *cons
     if (!s->part->bw) return DYNC_OK;
     /* a walk that is recorded has stand-ins for what is saved, though no gradient may arrive */
     if (dync__any_fake(n_out, grad_out) || dync__any_fake(s->n, s->tensor))
-        return dync__aot_backward_inline(state, s->tensor, n_out, grad_out, n_in, needed, grad_in);
+        return dync__aot_inline_used
+                   ? dync__aot_inline_used(state, s->tensor, n_out, grad_out, n_in, needed, grad_in)
+                   : dync__unlinked("compiled autograd");
     if (create_graph && s->code->double_backward)
         return dync__aot_backward_again(s, n_out, grad_out, n_in, needed, grad_in);
     DYNC__TRY(dync__aot_backward_run(s, n_out, grad_out, n_in, needed, grad_in));

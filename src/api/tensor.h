@@ -85,12 +85,15 @@ DYNC_ALWAYS_INLINE dync_make_from dync_make_sized(dync_make_from options)
 /* The function behind a macro. In a small program it depends on .requires_grad, which the compiler
  * sees in the call: who never sets it links no gradients.
  *   thread  any */
-#define DYNC__MAKERS_OF_SHAPE(X) X(empty) X(zeros) X(ones) X(randn) X(rand)
+/* X(name, normal): does it draw from the normal distribution? */
+#define DYNC__MAKERS_OF_SHAPE(X) X(empty, 0) X(zeros, 0) X(ones, 0) X(randn, 1) X(rand, 0)
 #if defined(DYNC_SMALL)
-#define DYNC__X(name)                                                                            \
+DYNC_API void dync__draws_wide(void); /* links normal draws of F64 */
+#define DYNC__X(name, normal)                                                                    \
     DYNC_API dync_tensor *dync__plain_##name(dync_make options);                                 \
     DYNC_ALWAYS_INLINE dync_tensor *dync__chosen_##name(dync_make options)                       \
     {                                                                                            \
+        if (normal && options.dtype == DYNC_F64) dync__draws_wide();                             \
         return options.requires_grad ? dync_##name##_opt(options) : dync__plain_##name(options); \
     }
 DYNC__MAKERS_OF_SHAPE(DYNC__X)

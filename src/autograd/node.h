@@ -217,6 +217,7 @@ typedef struct dync__gnode_list {
 DYNC__FN dync_status dync__walk_nodes(const dync__walk *, dync__gnode_list *);
 DYNC__FN void dync__gnode_list_free(dync__gnode_list *);
 DYNC__FN dync_status dync__gnode_visit(dync__gnode *, dync__gvisitor *);
+DYNC__FN void dync__opnode_use_visits(void); /* tape.c */
 /* a leaf's where it accumulates */
 DYNC__FN const dync__hook_list *dync__gnode_hooks(const dync__gnode *);
 

@@ -237,8 +237,21 @@ DYNC__RARE static dync_status dync__opnode_visit(void *state, dync__gvisitor *v)
     return DYNC_OK;
 }
 
+/* Who captures backwards puts this in place: none else asks. */
+static dync_status (*DYNC__BY_NEED dync__opnode_visit_used)(void *, dync__gvisitor *) =
+    DYNC__AT_FIRST(dync__opnode_visit);
+DYNC__RARE DYNC__FN void dync__opnode_use_visits(void)
+{
+    DYNC__PUT(dync__opnode_visit_used, dync__opnode_visit);
+}
+DYNC__RARE static dync_status dync__opnode_visited(void *state, dync__gvisitor *v)
+{
+    return dync__opnode_visit_used ? dync__opnode_visit_used(state, v)
+                                   : dync__unlinked("compiled autograd");
+}
+
 static const dync__gnode_class dync__opnode = {NULL, dync__opnode_run, dync__opnode_release,
-                                               dync__opnode_release, dync__opnode_visit};
+                                               dync__opnode_release, dync__opnode_visited};
 DYNC__RARE DYNC__FN const dync__gnode_class *dync__opnode_class(void) { return &dync__opnode; }
 
 /* The next n bytes, 16-aligned; NULL while counting. */

@@ -332,6 +332,7 @@ DYNC_API bool dync_compiled_autograd_begin(const char *backend)
                           (int)DYNC__CA_DEPTH),
                false;
     dync__inductor_use_all();
+    dync__aot_use_inline();
     DYNC__ATOMIC_STORE(&dync__walk_intercept, dync__ca_intercept);
     dync__ca_tls.backend[dync__ca_tls.depth++] = *b;
     dync__tls.compiled_autograd = true;

@@ -43,21 +43,35 @@ static int dync__expand_log(dync__lb *b, int x)
     return dync__m_fmak(b, e, 0x1.62e43p-1, near_one);
 }
 
-/* F64: sqrt(-2 log(1 - u)) cos(2 pi v). F32: sqrt(-2 log(u)) sin(2 pi (1/4 - |v|)), u in (0, 1] of
- * 31 bits, v in [-1/2, 1/2) of 24: a sine of at most a quarter turn, minimax. */
+/* sqrt(-2 log(1 - u)) cos(2 pi v) of F64. */
+static void dync__expand_wide(dync__lb *b, int first, int second, int *u, int *v)
+{
+    dync__lb small = *b;
+    small.fast_math = true; /* the angle is less than 2 pi */
+    *u = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
+    *v = dync__vm_cos_near(&small, dync__m_mulk(b, second, 6.283185307179586476925));
+}
+/* Linked by who may draw F64. */
+static void (*DYNC__BY_NEED dync__expand_wide_used)(dync__lb *b, int first, int second, int *u,
+                                                    int *v) = DYNC__AT_FIRST(dync__expand_wide);
+DYNC__FN void dync__expand_wide_draws(void)
+{
+    DYNC__PUT(dync__expand_wide_used, dync__expand_wide);
+}
+
+/* Of F32: sqrt(-2 log(u)) sin(2 pi (1/4 - |v|)), u in (0, 1] of 31 bits, v in [-1/2, 1/2) of 24: a
+ * sine of at most a quarter turn, minimax. */
 static int dync__expand_normal(dync__lb *b, int number, int type)
 {
     static const double sine[] = {0x1.921fb6p+2, -0x1.4abbc2p+5, 0x1.4668bp+6, -0x1.324ccap+6,
                                   0x1.3daff6p+5};
     bool wide = type == DYNC_F64;
-    dync__lb small = *b;
-    small.fast_math = true; /* the angle is less than 2 pi */
     int from = wide ? DYNC_F64 : DYNC_I32, u, v,
         first = dync__expand_word(b, number, from, wide ? DYNC__DRAW_UNIFORM : DYNC__DRAW_FIRST),
         second = dync__expand_word(b, number, from, DYNC__DRAW_SECOND);
     if (wide) {
-        u = dync__vm_log(b, dync__m_sub(b, dync__m_k(b, first, 1.0), first));
-        v = dync__vm_cos_near(&small, dync__m_mulk(b, second, 6.283185307179586476925));
+        if (!dync__expand_wide_used) return dync__unlinked("draws of F64"), -1;
+        dync__expand_wide_used(b, first, second, &u, &v);
     } else {
         int odd = dync__m_addi(b, dync__m_andi(b, first, 0x7ffffffe), 1);
         u = dync__expand_log(b, dync__m_mulk(b, dync__lb_cast(b, odd, DYNC_F32), 0x1p-31));

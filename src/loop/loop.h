@@ -329,6 +329,7 @@ DYNC__FN const dync__kernel *dync__kernel_expand(dync__arena *, const dync__kern
                                                  bool stores_round);
 /* said by who draws from the normal distribution, before the kernel is compiled */
 DYNC__FN void dync__expand_draws(void);
+DYNC__FN void dync__expand_wide_draws(void); /* from the normal distribution, of F64 */
 /* and by who gathers by rows */
 DYNC__FN void dync__expand_rows(void);
 /* fuse.c: the steps of one program in order; a step is a kernel, or an opaque call (k NULL) that

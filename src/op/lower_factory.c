@@ -105,6 +105,15 @@ DYNC__FN dync_status dync__l_random(dync__pb *pb, const dync__opcall *call, cons
     return dync__lower_end(pb, &b);
 }
 
+/* From the normal distribution, of a tensor's dtype: it may be F64. randn is told its dtype (its
+ * makers, op/public.c). */
+DYNC__FN dync_status dync__l_normal(dync__pb *pb, const dync__opcall *call, const dync__operand *in,
+                                    const dync__operand *out)
+{
+    dync__expand_wide_draws();
+    return dync__l_random(pb, call, in, out);
+}
+
 /* ---- in place -------------------------------------------------------------------------------- */
 
 /* The functional row's value goes straight into self where it is a loop of one pass, by way of a

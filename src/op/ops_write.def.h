@@ -26,7 +26,7 @@
       DYNC__OP_FILE | DYNC__OP_FITS, -1, "one number everywhere")                                                    \
     X(full_like,  FACTORY, "(Tensor self, Value fill_value)", 1, i_full_like, none, l_full, none, none,              \
       "torch.full_like", DYNC__OP_NONDIFF | DYNC__OP_FITS, -1, "one number everywhere, in the form of self")         \
-    X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_random, none, none,            \
+    X(normal,     FACTORY, "(Tensor self, float mean, float std)", 1, i_like, none, l_normal, none, none,            \
       "torch.ops.aten.normal_functional", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1,                 \
       "normal numbers in the form of self")                                                                          \
     X(ones,       FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_full, none, none,        \
@@ -41,7 +41,7 @@
     X(randn,      FACTORY, "(Dims size, Dtype dtype, Device device)", 1, i_factory, none, l_random, none, none,      \
       "torch.randn({0}, dtype={1}, device={2})",                                                                     \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "standard normal")                  \
-    X(randn_like, FACTORY, "(Tensor self)", 1, i_like, none, l_random, none, none, "torch.randn_like",               \
+    X(randn_like, FACTORY, "(Tensor self)", 1, i_like, none, l_normal, none, none, "torch.randn_like",               \
       DYNC__OP_NONDIFF | DYNC__OP_RANDOM, -1, "standard normal, in the form of self")                                \
     X(uniform,    FACTORY, "(Tensor self, float from, float to)", 1, i_like, none, l_random, none, none,             \
       "torch.ops.aten.uniform", DYNC__OP_NONDIFF | DYNC__OP_RANDOM | DYNC__OP_PRIVATE, -1,                           \

@@ -64,15 +64,17 @@ static dync_tensor *dync__public_make(int op, const dync_make *o, dync__leaf_mak
                                leaf);
 }
 
-#define DYNC__X(name)                                                                            \
+#define DYNC__X(name, normal)                                                                    \
     DYNC_API dync_tensor *dync_##name##_opt(dync_make options)                                   \
     {                                                                                            \
+        if (normal) dync__expand_wide_draws();                                                   \
         return dync__public_make(DYNC__USED(DYNC__OP_##name), &options, dync_requires_grad__at); \
     }
 DYNC__MAKERS_OF_SHAPE(DYNC__X)
 #undef DYNC__X
 #if defined(DYNC_SMALL)
-#define DYNC__X(name)                                                          \
+DYNC_API void dync__draws_wide(void) { dync__expand_wide_draws(); }
+#define DYNC__X(name, normal)                                                  \
     DYNC_API dync_tensor *dync__plain_##name(dync_make options)                \
     {                                                                          \
         return dync__public_make(DYNC__USED(DYNC__OP_##name), &options, NULL); \

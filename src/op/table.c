@@ -62,6 +62,7 @@ DYNC__FN void dync__op_use_all(void)
     static const dync__row *const all[] = {DYNC__OPS(DYNC__X)};
 #undef DYNC__X
     for (int i = 0; i < DYNC__N_OPS; i++) dync__op_use(all[i]);
+    dync__expand_wide_draws();
     DYNC__MEET(graphs);
     DYNC__MEET(inside);
 }

@@ -67,7 +67,7 @@ links_by_use() {
     link_of rules 2 -DWITH_RULES rules compiles library || bad=1
     link_of both 2 "-DWITH_COMPILES -DWITH_TRAINS" compiles trains both library || bad=1
     link_of library_first 2 "-DWITH_COMPILES -DWITH_TRAINS" library both trains compiles || bad=1
-    for ability in $(seq 28); do
+    for ability in $(seq 30); do
         $CC $user -DABILITY=$ability $parts/ability.c "$out/link_library.o" $LDFLAGS -Wl,--gc-sections $LIBS \
             -o "$out/link_ability" && "$out/link_ability" || { echo "ability $ability"; bad=1; }
     done
@@ -76,6 +76,16 @@ links_by_use() {
     $CXX -x c++ -std=c++17 -Wall -Wextra -Werror -DDYNC_SMALL -I. -Os -c $parts/compiles.c -o "$out/link_cxx.o" &&
         link_of cxx 2 "-DWITH_COMPILES -DWITH_TRAINS" cxx trains both library || bad=1
     return $bad
+}
+# Gradients of random networks are the same bits, whatever a small program saves for backward.
+saved_alike() {
+    echo '#include "dync.h"' > "$out/saved_library.c"
+    $CC -std=c11 -O1 -DDYNC_SMALL -DDYNC_IMPLEMENTATION -I. -c "$out/saved_library.c" -o "$out/saved_library.o" || return 1
+    for cut in "" -DCUT; do
+        $CC $WARN -DDYNC_SMALL $cut -I. $here/saved.c "$out/saved_library.o" $LDFLAGS -lm -o "$out/saved" || return 1
+        "$out/saved" > "$out/saved$cut.out" || { tail -n 2 "$out/saved$cut.out"; return 1; }
+    done
+    [ "$(wc -l < "$out/saved.out")" -ge 60 ] && diff "$out/saved.out" "$out/saved-DCUT.out"
 }
 # The header after every standard header, and twice.
 all_headers() { $CC $WARN -I. -fsyntax-only $here/all_headers.c; }
@@ -120,7 +130,7 @@ flash() {
     return $bad
 }
 
-for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small sizes_small links_by_use all_headers m32 flash}; do
+for name in ${*:-two_units static_twice cxx_unit malloc_hooks no_stdio small sizes_small links_by_use saved_alike all_headers m32 flash}; do
     $name > "$out/$name.log" 2>&1
     case $? in
         0) passed=$((passed + 1)); sed -n 's/^flash /  flash: /p' "$out/$name.log" ;;

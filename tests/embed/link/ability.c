@@ -404,6 +404,30 @@ static int call(dync_compiled *c, int i)
     dync_tensor *x = dync_full(dync_shape(2), i, .requires_grad = true);
     return is_sum(dync_call(c, i % 2 ? dync_mul(x, 2) : x), i % 2 ? -4 * i : 6 * i);
 }
+#elif ABILITY == 29 /* normal draws of F64, by a maker and by a tensor's dtype */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *wide = dync_randn(dync_shape(64), .dtype = DYNC_F64);
+    return dync_add(dync_abs(wide), dync_mul(x, 0));
+}
+static int call(dync_compiled *c, int i)
+{
+    (void)i;
+    dync_tensor *zero = dync_zeros(dync_shape(64), .dtype = DYNC_F64);
+    dync_tensor *off = dync_sub(dync_mean(dync_call(c, zero), DYNC_ALL, false), 0.85);
+    return is_sum(dync_gt(dync_abs(off), 0.45), 0);
+}
+#elif ABILITY == 30 /* in place, of a tensor of F64 */
+#define OPTIONS .fullgraph = true
+static dync_tensor *f(dync_tensor *x) { return dync_abs(x); }
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_zeros(dync_shape(64), .dtype = DYNC_F64);
+    dync_normal_(x, 0, i + 1);
+    dync_tensor *mean = dync_div(dync_mean(dync_call(c, x), DYNC_ALL, false), i + 1);
+    return is_sum(dync_gt(dync_abs(dync_sub(mean, 0.85)), 0.45), 0);
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
