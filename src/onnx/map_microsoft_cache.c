@@ -8,6 +8,7 @@ DYNC__COLD
 typedef struct dync__oi_cache {
     int64_t batch, length, past, keys; /* keys: places of the cache afterwards */
     dync_tensor *from, *end;           /* end: one behind the last that counts */
+    dync_tensor *at_first;             /* open: is nothing there before? */
     bool first;                        /* nothing was there before */
     bool open;                         /* data decide it, and how many keys there are */
 } dync__oi_cache;
@@ -23,21 +24,29 @@ static bool dync__oi_cache_grows(const dync__onnx_call *c, const dync__oi_cache 
     return false;
 }
 
+/* Places of rotations [batch, length], a bias [.., keys]: of any other shape a walk knows more. */
+static bool dync__oi_cache_given(const dync__onnx_call *c, const dync__oi_cache *k)
+{
+    dync_dims at = dync__oi_sizes(dync__oi_in(c, 9)), bias = dync__oi_sizes(dync__oi_in(c, 10));
+    bool fits = (!dync__oi_in(c, 9) || (at.n == 2 && dync__sz_eq(at.d[0], k->batch) &&
+                                        dync__sz_eq(at.d[1], k->length))) &&
+                (!dync__oi_in(c, 10) || (bias.n == 4 && dync__sz_lt(0, bias.d[3])));
+    if (!fits) dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data tell the total length of what has a bias");
+    return fits;
+}
+
 /* As data tell the total: where new places begin is chosen in the graph. */
 static bool dync__oi_cache_told(const dync__onnx_call *c, dync__oi_cache *k, dync_tensor *last)
 {
     dync_tensor *all = dync_to_dtype(dync_reshape(dync__oi_in(c, 6), DYNC_SCALAR), DYNC_I64);
     int64_t total = dync__oi_data_number(dync__oi_in(c, 6));
-    if (dync__oi_in(c, 9) || dync__oi_in(c, 10)) {
-        dync__oi_fail(c, DYNC_ERR_DATA_PTR, "data tell the total length of what has a bias");
-        return false;
-    }
+    if (!dync__oi_cache_given(c, k)) return false;
     last = dync_to_dtype(dync_reshape(last, dync_shape(k->batch, 1)), DYNC_I64);
     k->end = last && all && total != -1 ? dync_add(last, 1) : NULL;
     if (!k->end) return false;
     k->keys = dync__sz_max(total, k->past);
-    k->from = dync_where(dync_eq(all, dync__value_of_size(k->length)), 0,
-                         dync_sub(k->end, dync__value_of_size(k->length)));
+    k->at_first = dync_eq(all, dync__value_of_size(k->length));
+    k->from = dync_where(k->at_first, 0, dync_sub(k->end, dync__value_of_size(k->length)));
     return k->from != NULL;
 }
 
@@ -143,7 +152,11 @@ static bool dync__oi_cache_focus(const dync__onnx_call *c, const dync__oi_cache 
     if (window > 0 && f->seen)
         f->seen = dync_logical_and(f->seen, dync_gt(key, dync_sub(row, window)));
     f->bias = dync__oi_in(c, 10);
-    int64_t missing = f->bias ? dync__sz_sub(k->keys, dync__oi_extent(f->bias, -1)) : 0;
+    int64_t missing = f->bias && !k->open ? dync__sz_sub(k->keys, dync__oi_extent(f->bias, -1)) : 0;
+    if (f->bias && k->open) /* of what lies behind it nothing is seen */
+        f->bias = dync_index_select(
+            f->bias, 3,
+            dync_minimum(key, dync__value_of_size(dync__sz_sub(dync__oi_extent(f->bias, -1), 1))));
     if (dync__sz_lt(0, missing))
         f->bias = dync__oi_pad_dim(f->bias, dync__oi_rank(f->bias) - 1, 0, missing, 0);
     f->cap = dync__oi_float(c, "softcap");
@@ -158,9 +171,13 @@ static bool dync__oi_cache_focus(const dync__onnx_call *c, const dync__oi_cache 
 static dync_tensor *dync__oi_cache_places(const dync__onnx_call *c, const dync__oi_cache *k)
 {
     dync_tensor *step = dync__oi_arange(0, k->length, 1, DYNC_I64), *told = dync__oi_in(c, 9);
-    if (told && !k->first) return dync_reshape(told, dync_shape(k->batch, k->length));
-    if (told)
-        return dync_add(dync__oi_narrow(dync_reshape(told, dync_shape(1, -1)), 1, 0, 1), step);
+    dync_tensor *later = told && !k->first ? dync_reshape(told, dync_shape(k->batch, k->length))
+                                           : NULL;
+    if (later && !k->open) return later;
+    if (told) {
+        told = dync_add(dync__oi_narrow(dync_reshape(told, dync_shape(1, -1)), 1, 0, 1), step);
+        return told && k->open ? dync_where(k->at_first, told, later) : told;
+    }
     dync_tensor *at = dync_add(k->from, step);
     return at ? dync_clamp(at, dync_v_int(0), DYNC_NONE) : NULL;
 }
