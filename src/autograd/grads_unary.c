@@ -253,11 +253,12 @@ DYNC__FN dync_status dync__g_leaky_relu(dync__grad *g)
         g, dync_where(dync_gt(dync__grads_x(g), 0), gy, dync_mul(gy, dync__ga_float(g, 1))));
 }
 
-/* Flat at both bounds and beyond them. */
+/* Flat at both bounds and beyond them, which comparisons would round to f16 and bf16. */
 DYNC__FN dync_status dync__g_hardtanh(dync__grad *g)
 {
-    dync_tensor *x = dync__grads_x(g), *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)),
-                                                               dync_ge(x, dync__ga_float(g, 2)));
+    dync_tensor *x = dync__g_wide(dync__grads_x(g)),
+                *held = dync_logical_or(dync_le(x, dync__ga_float(g, 1)),
+                                        dync_ge(x, dync__ga_float(g, 2)));
     return dync__grads_set(g, dync_where(held, 0, dync__grads_gy(g))); /* NaN is not held */
 }
 

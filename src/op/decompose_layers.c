@@ -254,7 +254,8 @@ DYNC__FN dync_status dync__d_dropout(dync__opcall *call)
         return dync__chain_end(
             &c, call,
             dync__chain_tt(&c, DYNC__OP_mul, x, dync__chain1(&c, DYNC__OP_zeros_like, x)));
-    dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, dync__chain1(&c, DYNC__OP_rand_like, x), p);
+    dync__dt *drawn = dync__chain_wide(&c, dync__chain1(&c, DYNC__OP_rand_like, x));
+    dync__dt *keep = dync__chain_tf(&c, DYNC__OP_ge, drawn, p);
     return dync__chain_end(
         &c, call,
         dync__chain_tf(&c, DYNC__OP_mul, dync__chain_tt(&c, DYNC__OP_mul, x, keep), 1 / (1 - p)));

@@ -163,7 +163,7 @@ DYNC__FN dync_status dync__d_smooth_l1_loss(dync__opcall *call)
     double beta = dync__arg_number(&call->args[2]);
     dync__dt *gap = dync__chain1(&c, DYNC__OP_abs, dync__chain_loss_gap(&c, call));
     if (!(beta > 0)) return dync__chain_end(&c, call, dync__chain_mean(&c, gap));
-    dync__dt *far = dync__chain_tf(&c, DYNC__OP_ge, gap, beta),
+    dync__dt *far = dync__chain_tf(&c, DYNC__OP_ge, dync__chain_wide(&c, gap), beta),
              *line = dync__chain_tf(&c, DYNC__OP_sub, gap, 0.5 * beta),
              *curve = dync__chain_tf(&c, DYNC__OP_mul, dync__chain_square_near(&c, gap, far),
                                      0.5 / beta);

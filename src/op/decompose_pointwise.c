@@ -56,9 +56,11 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
                            dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
 }
 
-/* y, and 0 where x is between -lambd and lambd; NaN is not. */
+/* y, and 0 where x is between -lambd and lambd; NaN is not. lambd is no number of f16 or bf16, as
+ * in PyTorch's kernels; comparisons round it. */
 static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd)
 {
+    x = dync__chain_wide(c, x);
     dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and,
                                       dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
                                       dync__chain_tf(c, DYNC__OP_le, x, lambd));
@@ -77,7 +79,8 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
         return dync__fail(DYNC_ERR_VALUE,
                           "lambda must be greater or equal to 0, but found to be %g.",
                           dync__float_told(lambd));
-    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
+    dync__dt *y = dync__chain_where(&c,
+                                    dync__chain_tf(&c, DYNC__OP_gt, dync__chain_wide(&c, x), lambd),
                                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
                                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
     return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
@@ -102,7 +105,8 @@ DYNC__FN dync_status dync__d_threshold(dync__opcall *call)
     dync__dt *x;
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_number_fits(&call->args[2], x->dtype));
-    dync__dt *low = dync__chain_tf(&c, DYNC__OP_le, x, dync__dn_number(call, 1));
+    dync__dt *low =
+        dync__chain_tf(&c, DYNC__OP_le, dync__chain_wide(&c, x), dync__dn_number(call, 1));
     return dync__chain_end(&c, call,
                            dync__dtype_info(x->dtype)->kind == 'f'
                                ? dync__chain_where(&c, low, call->args[2], dync__arg_t(x))

@@ -106,11 +106,24 @@ DYNC__FN int dync__e_minimum(dync__lb *b, const dync__opcall *call, const int *i
 }
 
 /* Floats: exact, with the sign of x, as C's fmod. */
+static int dync__ex_fmod(dync__lb *b, int x, int y)
+{
+    return dync__ex_is_float(b, x) ? dync__vm_fmod(b, x, y) : dync__ex2(b, DYNC__P_rem, x, y);
+}
+
+/* Operand i of remainders, to which numbers and 0-dim tensors round first in f16 and bf16: 0.2 is
+ * twice 0.1 there. Whole tensors have been rounded (dync__lower_to_common). */
+static int dync__ex_rounded(dync__lb *b, const dync__opcall *call, int i, int v)
+{
+    const dync__arg *a = &call->args[i];
+    bool whole = a->kind == DYNC__A_TENSOR && a->as.t->lay.ndim > 0;
+    return whole ? v : dync__lb_wrap(b, v, dync__op_common_dtype(call));
+}
+
 DYNC__FN int dync__e_fmod(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    (void)call;
-    return dync__ex_is_float(b, in[0]) ? dync__vm_fmod(b, in[0], in[1])
-                                       : dync__ex2(b, DYNC__P_rem, in[0], in[1]);
+    return dync__ex_fmod(b, dync__ex_rounded(b, call, 0, in[0]),
+                         dync__ex_rounded(b, call, 1, in[1]));
 }
 
 /* A remainder that is not zero and whose sign is not that of y. */
@@ -124,8 +137,8 @@ static int dync__ex_wrong_sign(dync__lb *b, int rem, int y)
 /* fmod with the sign of y, as Python's %. */
 DYNC__FN int dync__e_remainder(dync__lb *b, const dync__opcall *call, const int *in)
 {
-    int rem = dync__e_fmod(b, call, in);
-    return dync__ex_select(b, dync__ex_wrong_sign(b, rem, in[1]), dync__ex_add(b, rem, in[1]), rem);
+    int rem = dync__e_fmod(b, call, in), y = dync__ex_rounded(b, call, 1, in[1]);
+    return dync__ex_select(b, dync__ex_wrong_sign(b, rem, y), dync__ex_add(b, rem, y), rem);
 }
 
 /* Floats: Python's algorithm (floatobject.c, float_floor_div), exact where a / b would round up to
@@ -142,7 +155,8 @@ DYNC__FN int dync__e_floor_divide(dync__lb *b, const dync__opcall *call, const i
         return dync__ex_select(b, dync__ex2(b, DYNC__P_and_, under, apart),
                                dync__ex_sub(b, quotient, one), quotient);
     }
-    int rem = dync__e_fmod(b, call, in), wrong = dync__ex_wrong_sign(b, rem, y);
+    int rem = dync__ex_fmod(b, x, y), wrong = dync__ex_wrong_sign(b, rem, y);
+    (void)call;
     int plain = dync__ex_div(b, x, y);
     int quotient = dync__ex_div(b, dync__ex_sub(b, x, rem), y);
     quotient = dync__ex_select(b, wrong, dync__ex_sub(b, quotient, one), quotient);
@@ -198,7 +212,8 @@ DYNC__FN int dync__e_pow(dync__lb *b, const dync__opcall *call, const int *in)
         return is_float ? dync__vm_pow(b, x, in[1]) : dync__ex_int_pow(b, x, in[1]);
     double n = dync__arg_number(&call->args[1]);
     if (!is_float)
-        return n >= 0 ? dync__ex_whole_power(b, x, (uint64_t)n) : dync__ex_int_pow(b, x, in[1]);
+        return n >= 0 ? dync__ex_whole_power(b, x, (uint64_t)dync__sz_number(call->args[1].as.i))
+                      : dync__ex_int_pow(b, x, in[1]);
     int one = dync__ex_const(b, x, 1), square = dync__ex_mul(b, x, x);
     static const double known[] = {0, 1, 2, 3, 0.5, -0.5, -1, -2};
     int k = 0;

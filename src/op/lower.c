@@ -279,13 +279,25 @@ static bool dync__lower_is_mask(const dync__op_row *row, int arg)
 
 /* An operand becomes the common dtype before it is computed with: integers wrap, and whole tensors
  * of another float dtype round; numbers and 0-dim tensors keep their precision, as in PyTorch's
- * kernels for reduced floats. */
-static int dync__lower_to_common(dync__lb *b, int v, int common, int from, bool whole_tensor)
+ * kernels for reduced floats, but where they are compared: 0.1 is equal to itself in f16. */
+static int dync__lower_to_common(dync__lb *b, const dync__opcall *call, int v, int from, int ndim)
 {
+    int common = dync__op_common_dtype(call);
     const dync__dtype_row *row = dync__dtype_info(common);
+    bool rounds = row->kind == 'i' || ndim > 0 || call->row->flags & DYNC__OP_BOOL_OUT;
     v = dync__lb_cast(b, v, row->compute);
-    if (from != common && (row->kind == 'i' || whole_tensor)) v = dync__lb_wrap(b, v, common);
-    return v;
+    return from != common && rounds ? dync__lb_wrap(b, v, common) : v;
+}
+
+/* A bound of clamp, which may lie outside of the dtype: clamping a uint8 to [-1, 300] changes
+ * nothing. Computed with in 32 bits it is the nearest number that they hold. */
+static int dync__lower_limit(dync__pb *pb, dync__lb *b, const dync__opcall *call, int i, int type)
+{
+    if (type != DYNC_I32) return dync__lower_number(pb, b, call, i, type);
+    int v = dync__lower_number(pb, b, call, i, DYNC_I64);
+    v = dync__lb_op(b, DYNC__P_max, v, dync__lb_i(b, DYNC_I64, INT32_MIN), -1);
+    v = dync__lb_op(b, DYNC__P_min, v, dync__lb_i(b, DYNC_I64, INT32_MAX), -1);
+    return dync__lb_cast(b, v, type);
 }
 
 /* Integers are not divided by zero; on the CPU, as GPUs do not stop for it. */
@@ -337,12 +349,13 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
             if (dync__lower_is_mask(call->row, i))
                 value[i] = dync__lb_cast(&b, value[i], DYNC_BOOL);
             else
-                value[i] = dync__lower_to_common(&b, value[i], common, x->dtype, x->lay.ndim > 0);
+                value[i] = dync__lower_to_common(&b, call, value[i], x->dtype, x->lay.ndim);
         } else if (dync__arg_is_number(&call->args[i])) {
-            value[i] = dync__lower_number(pb, &b, call, i, dync__dtype_info(common)->compute);
-            /* clamping a uint8 to [-1, 300] changes nothing */
-            if (!(call->row->flags & DYNC__OP_BOUNDS))
-                value[i] = dync__lower_to_common(&b, value[i], common, -1, false);
+            int type = dync__dtype_info(common)->compute;
+            value[i] = call->row->flags & DYNC__OP_BOUNDS
+                           ? dync__lower_limit(pb, &b, call, i, type)
+                           : dync__lower_to_common(
+                                 &b, call, dync__lower_number(pb, &b, call, i, type), -1, 0);
         }
     }
     dync__lower_store(&b, out, out->lay.stride, call->row->expr(&b, call, value));
