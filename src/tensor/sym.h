@@ -196,8 +196,10 @@ DYNC__SYM_FN bool dync__layout_values(const dync__symtab *, const int64_t *value
 DYNC__SYM_FN bool dync__guard_holds(const dync__symtab *, const dync__sz_guard *,
                                     const int64_t *value);
 
+#if !defined(DYNC_NO_SYMBOLIC)
 /* is the value within its bounds? */
-DYNC__SYM_FN bool dync__symbol_takes(const dync__sz_symbol *, int64_t value);
+DYNC__FN bool dync__symbol_takes(const dync__sz_symbol *, int64_t value);
+#endif
 /* every guard */
 DYNC__SYM_FN bool dync__symtab_holds(const dync__symtab *, const int64_t *value);
 /* and the range of each symbol; 0 for a size: it is not known */
