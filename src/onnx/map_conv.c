@@ -180,9 +180,13 @@ static dync_tensor *dync__oi_conv3(dync_tensor *x, dync_tensor *k, dync_tensor *
                 *planes = x && k ? dync_permute(x, dync_shape(0, 2, 1, 3, 4)) : NULL;
     for (int64_t i = 0; i < n && planes && part; i++) {
         int64_t from = i * w->dilation[0];
-        part[i] = (dync_slice)(planes, 1, from, dync__sz_add(from, span), w->stride[0]);
+        part[i] = n == 1 && w->stride[0] == 1
+                      ? planes /* each plane, as it is */
+                      : (dync_slice)(planes, 1, from, dync__sz_add(from, span), w->stride[0]);
     }
-    dync_tensor *all = planes && part ? dync__oi_list((int)n, part, 3, true) : NULL;
+    dync_tensor *all = !planes || !part ? NULL
+                       : n == 1         ? part[0]
+                                        : dync__oi_list((int)n, part, 3, true);
     all = all ? dync_reshape(all, dync_shape(dync__sz_mul(d.d[0], deep), dync__sz_mul(d.d[1], n),
                                              d.d[3], d.d[4]))
               : NULL;

@@ -141,7 +141,7 @@ DYNC__FN dync_status dync__oi_reduce(dync__onnx_call *c)
     }
     for (int i = 0; i < shape.n; i++) empty = empty || shape.d[i] == 0;
     y = empty ? dync__oi_reduce_empty(c, x, axes, keep)
-              : dync__oi_reduced(c, x, axes.n ? axes : all, keep);
+              : dync__oi_reduced(c, x, axes.n && axes.n < shape.n ? axes : all, keep);
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 
@@ -180,7 +180,9 @@ DYNC__FN dync_status dync__oi_cumulate(dync__onnx_call *c)
         part[0] = product ? dync_ones_like(part[0]) : dync_zeros_like(part[0]);
         x = dync__oi_list(2, part, axis, false);
     }
-    if (!product) {
+    if (!product) { /* of smaller integers in int64, as it sums */
+        bool small = !dync__oi_is_float(x) && dtype != DYNC_I64;
+        if (small) x = dync_to_dtype(x, DYNC_I64);
         y = x ? dync_cumsum(x, axis) : NULL;
     } else {
         /* dync has no running product: y[i] holds the product of the last `done` elements up to i

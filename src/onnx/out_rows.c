@@ -43,10 +43,13 @@ static bool dync__ox_is_f32(const dync__opcall *c)
     return dync__ox_rank(c) == 4 && dync__ox_self(c)->dtype == DYNC_F32;
 }
 /* ONNX Runtime has these of float32 alone */
-static bool dync__ox_is_image(const dync__opcall *c)
+static bool dync__ox_is_space(const dync__opcall *c, int rank)
 {
-    return dync__ox_rank(c) == 4 && dync__ox_float(c) && dync__ox_self(c)->dtype != DYNC_F64;
+    return dync__ox_rank(c) == rank && dync__ox_float(c) && dync__ox_self(c)->dtype != DYNC_F64;
 }
+static bool dync__ox_is_line(const dync__opcall *c) { return dync__ox_is_space(c, 3); }
+static bool dync__ox_is_image(const dync__opcall *c) { return dync__ox_is_space(c, 4); }
+static bool dync__ox_is_volume(const dync__opcall *c) { return dync__ox_is_space(c, 5); }
 static bool dync__ox_is_columns(const dync__opcall *c)
 {
     return dync__ox_rank(c) == 3 && dync__ox_float(c) && dync__ox_self(c)->dtype != DYNC_F64 &&

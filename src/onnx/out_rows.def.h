@@ -204,6 +204,8 @@
     X(stft,                  dync__ox_stft,         0,                 dync__ox_is_whole_window) \
     X(upsample_bicubic2d,    dync__ox_resize,       "cubic",           dync__ox_is_image)        \
     X(upsample_bilinear2d,   dync__ox_resize,       "linear",          dync__ox_is_image)        \
+    X(upsample_linear1d,     dync__ox_resize,       "linear",          dync__ox_is_line)         \
+    X(upsample_trilinear3d,  dync__ox_resize,       "linear",          dync__ox_is_volume)       \
     X(pad,                   dync__ox_pad,          0,                 dync__ox_rank_1_up)      \
     X(embedding,             dync__ox_embedding,    0,                 0)         \
     X(one_hot,               dync__ox_one_hot,      0,                 dync__ox_has_classes)    \
