@@ -27,7 +27,7 @@ DYNC__BUSY static void dync__sz_guard_put(dync__symtab *t, dync__sz_guard g)
     for (int i = 0; i < t->guard.n; i++)
         if (t->guard.at[i].rel == g.rel && t->guard.at[i].a == g.a && t->guard.at[i].b == g.b)
             return;
-    t->settled = NULL;
+    if (t->settled) DYNC__ATOMIC_STORE(&t->settled, NULL);
     if (!dync__avec_push(&t->arena, &t->guard, g)) t->failed = true;
 }
 

@@ -169,7 +169,7 @@ DYNC__FN bool dync__symtab_settle(dync__symtab *t)
     if (!l) return t->settled != NULL;
     if (!dync__sz_list_begin(l, t, &t->arena)) return false;
     dync__sz_list_guards(l);
-    if (!l->failed && l->step.n <= DYNC__SZ_SETTLED) t->settled = l;
+    if (!l->failed && l->step.n <= DYNC__SZ_SETTLED) DYNC__ATOMIC_STORE(&t->settled, l);
     return true;
 }
 
@@ -178,7 +178,8 @@ DYNC__FN bool dync__symtab_settle(dync__symtab *t)
 DYNC__OFTEN DYNC__FN bool dync__symtab_holds(const dync__symtab *t, const int64_t *value)
 {
     int64_t at[DYNC__SZ_SETTLED];
-    if (t->settled && dync__sz_list_run(t->settled, value, at)) return true;
+    const dync__sz_list *l = DYNC__ATOMIC_LOAD(&t->settled);
+    if (l && dync__sz_list_run(l, value, at)) return true;
     for (int i = 0; i < t->guard.n; i++)
         if (!dync__guard_holds(t, &t->guard.at[i], value)) return false;
     return true;
