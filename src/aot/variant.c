@@ -96,6 +96,25 @@ DYNC__RARE static dync__node *dync__variant_wide(dync__rewrite *r, const dync__l
     return rows ? n : dync__variant_view(r, DYNC__USED(DYNC__OP_permute), n, ndim, back, &there);
 }
 
+/* Zeros for what did not arrive, as the dense tangent lies. */
+DYNC__RARE static dync__node *dync__variant_zeros(dync__rewrite *r, const dync__info *dense)
+{
+    int64_t dim[DYNC_MAX_DIMS], back[DYNC_MAX_DIMS];
+    dync__info across = *dense, there = *dense;
+    dync__variant_order(&dense->lay, dim);
+    for (int d = 0; d < dense->lay.ndim; d++) {
+        across.lay.shape[d] = dense->lay.shape[dim[d]];
+        back[dim[d]] = d;
+    }
+    dync__node *n = dync__absent_zeros(r, &across);
+    if (!n || dync__layout_is_contiguous(&dense->lay)) return n;
+    for (int d = 0; d < dense->lay.ndim; d++) there.lay.stride[d] = n->info[0].lay.stride[back[d]];
+    there.lay.offset = 0;
+    there.alias = 0;
+    there.view = true;
+    return dync__variant_view(r, DYNC__USED(DYNC__OP_permute), n, dense->lay.ndim, back, &there);
+}
+
 /* Inputs first: what is saved, then what arrives. */
 DYNC__RARE static dync_status dync__variant_inputs(dync__rewrite *r, const dync__aot_part *p,
                                                    const int *comes)
@@ -111,7 +130,7 @@ DYNC__RARE static dync_status dync__variant_inputs(dync__rewrite *r, const dync_
     for (int i = 0; i < p->n_tangents; i++) {
         dync__node *old = r->from->node.at[p->n_saved + i], **to = &r->copy[old->index];
         if (comes[i] == DYNC__COMES_DENSE) continue;
-        *to = comes[i] == DYNC__COMES_NOT ? dync__absent_zeros(r, &old->info[0])
+        *to = comes[i] == DYNC__COMES_NOT ? dync__variant_zeros(r, &old->info[0])
                                           : dync__variant_wide(r, &old->info[0].lay, comes[i], *to);
         if (!*to) return DYNC_ERR_MEMORY;
     }

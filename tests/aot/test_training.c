@@ -438,4 +438,30 @@ TEST(nothing_is_saved_of_empty_values)
         dync_compiled_free(compiled);
     }
 }
+
+/* A gradient that does not arrive is zeros that lie as its result does, once backward is made again
+ * without it. */
+static dync_value crossed_and_summed(const dync_value *args, int n, void *user)
+{
+    (void)n, (void)user;
+    dync_tensor *y = dync_exp(dync_add(dync_as_tensor(args[0]), 1));
+    return dync_tuple(y, dync_sum(dync_mul(y, y), DYNC_ALL, false));
+}
+TEST(what_does_not_arrive_lies_as_its_result)
+{
+    dync_compiled *compiled = dync_compile(crossed_and_summed, .args = "x");
+    for (int call = 0; call < 60; call++) DYNC_SCOPE {
+        dync_tensor *x = dync_transpose(dync_randn(dync_shape(200, 150)), 0, 1), *grad[2];
+        for (int c = 0; c < 2; c++) {
+            dync_tensor *leaf = dync_requires_grad_(dync_detach(x), true);
+            dync_value in = DYNC_V(leaf), out = c ? dync_call_values(compiled, 1, &in)
+                                                  : crossed_and_summed(&in, 1, NULL);
+            dync_backward(dync_as_tensor(dync_at(out, 1)));
+            grad[c] = dync_grad(leaf);
+        }
+        EXPECT(same(grad[0], grad[1], 1e-5));
+        EXPECT_EQ_INT(dync_error(), DYNC_OK);
+    }
+    dync_compiled_free(compiled);
+}
 TEST_MAIN
