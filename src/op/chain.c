@@ -168,10 +168,30 @@ DYNC__FN dync__dt *dync__chain_where(dync__chain *c, dync__dt *condition, dync__
     return dync__chain3(c, DYNC__OP_where, dync__arg_t(condition), yes, no);
 }
 
+static const int64_t dync__chain_last[2][5] = {{0, 2, 3, 1}, {0, 2, 3, 4, 1}},
+                     dync__chain_first[2][5] = {{0, 3, 1, 2}, {0, 4, 1, 2, 3}};
+
+DYNC__FN dync__dt *dync__chain_lying(dync__chain *c, dync__dt *x, int *form)
+{
+    *form = x ? dync__layout_form(&x->lay) : 0;
+    if (!x || *form != x->lay.ndim) *form = 0;
+    return *form ? dync__chain_shape(c, DYNC__OP_permute, x, *form, dync__chain_last[*form - 4])
+                 : x;
+}
+
+DYNC__FN int dync__chain_dim(int form, int dim)
+{
+    return !form || dim == 0 ? dim : dim == 1 ? form - 1 : dim - 1;
+}
+
+DYNC__FN dync__dt *dync__chain_standing(dync__chain *c, dync__dt *y, int form)
+{
+    return y && form ? dync__chain_shape(c, DYNC__OP_permute, y, form, dync__chain_first[form - 4])
+                     : y;
+}
+
 DYNC__FN dync__dt *dync__chain_formed(dync__chain *c, dync__dt *y, const dync__dt *x)
 {
-    static const int64_t last[2][5] = {{0, 2, 3, 1}, {0, 2, 3, 4, 1}},
-                         back[2][5] = {{0, 3, 1, 2}, {0, 4, 1, 2, 3}};
     dync__info want;
     if (!y) return NULL;
     int n = y->lay.ndim, form = x ? dync__layout_form(&x->lay) : 0;
@@ -181,9 +201,9 @@ DYNC__FN dync__dt *dync__chain_formed(dync__chain *c, dync__dt *y, const dync__d
     for (int d = 0; d < n && same; d++) same = y->lay.stride[d] == want.lay.stride[d];
     if (same) return y;
     if (!form) return dync__chain1(c, DYNC__OP__clone_contiguous, y);
-    y = dync__chain_shape(c, DYNC__OP_permute, y, n, last[form - 4]);
+    y = dync__chain_shape(c, DYNC__OP_permute, y, n, dync__chain_last[form - 4]);
     y = dync__chain1(c, DYNC__OP__clone_contiguous, y);
-    return dync__chain_shape(c, DYNC__OP_permute, y, n, back[form - 4]);
+    return dync__chain_standing(c, y, form);
 }
 
 DYNC__FN void dync__chain_fail(dync__chain *c, dync_status status)

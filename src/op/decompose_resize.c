@@ -75,11 +75,12 @@ static dync_status dync__resize(dync__opcall *call, int dims, int taps)
                               "and output %lld",
                               (long long)dync__sz_hint(x->lay.shape[2 + d]),
                               (long long)dync__sz_hint(size->as.dims[d]));
-    y = dync__chain_wide(&c, x);
+    int form;
+    y = dync__chain_wide(&c, dync__chain_lying(&c, x, &form));
     for (int d = dims - 1; d >= 0; d--)
         if (!dync__sz_eq(x->lay.shape[2 + d], size->as.dims[d]))
-            y = dync__resize_dim(&s, y, 2 + d, size->as.dims[d]);
-    y = dync__chain_dtype(&c, y, x->dtype);
+            y = dync__resize_dim(&s, y, dync__chain_dim(form, 2 + d), size->as.dims[d]);
+    y = dync__chain_standing(&c, dync__chain_dtype(&c, y, x->dtype), form);
     return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }
 DYNC__FN dync_status dync__d_upsample_linear1d(dync__opcall *call)
@@ -124,8 +125,11 @@ DYNC__FN dync_status dync__d_upsample_nearest2d(dync__opcall *call)
         ok = !dync__sz_lt(size->as.dims[i], 1) &&
              (dync__is_token(size->as.dims[i]) || size->as.dims[i] <= INT32_MAX);
     if (!ok) return dync__fail(DYNC_ERR_VALUE, "expected an output_size of two positive numbers");
-    dync__dt *y = x;
-    for (int i = 0; i < 2; i++) y = dync__dn_nearest(&c, y, 2 + i, size->as.dims[i]);
+    int form;
+    dync__dt *y = dync__chain_lying(&c, x, &form);
+    for (int i = 0; i < 2; i++)
+        y = dync__dn_nearest(&c, y, dync__chain_dim(form, 2 + i), size->as.dims[i]);
+    y = dync__chain_standing(&c, y, form);
     return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
 }
 

@@ -209,10 +209,12 @@ DYNC__FN dync_status dync__d_argsort(dync__opcall *call)
  * the last dim. */
 static dync__dt *dync__dn_pad(dync__chain *c, dync__dt *x, const dync__arg *pad)
 {
-    int n = x ? x->lay.ndim : 0;
+    int n = x ? x->lay.ndim : 0, form;
+    x = dync__chain_lying(c, x, &form);
     for (int i = 0; i < pad->n / 2; i++)
-        x = dync__dn_pad_dim(c, x, n - 1 - i, pad->as.dims[2 * i], pad->as.dims[2 * i + 1]);
-    return x;
+        x = dync__dn_pad_dim(c, x, dync__chain_dim(form, n - 1 - i), pad->as.dims[2 * i],
+                             pad->as.dims[2 * i + 1]);
+    return dync__chain_standing(c, x, form);
 }
 
 /* Arguments (x, pad, value): constant padding; negative numbers cut off. Zeros come by themselves
