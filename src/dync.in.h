@@ -135,6 +135,7 @@ DYNC__PLAIN
 #include "loop/collapse.c"
 #include "loop/cost.c"
 #include "loop/fuse_map.c"
+#include "loop/overlap.c"
 #include "loop/fuse_traits.c"
 #include "loop/schedule.c"
 #include "loop/fuse_items.c"

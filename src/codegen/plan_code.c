@@ -2,6 +2,7 @@
  * is crossed in blocks, which lists and streams there are, what is left to the interpreter. Before:
  * plan_loops.c has cut the loops; after: gen_*.c generates, jit.c keeps the code. */
 #include "../dync.in.h"
+#include "../loop/fuse.h"
 #include "gemm_code.h"
 #include "plan_code.h"
 DYNC__LEAN
@@ -53,7 +54,12 @@ static bool dync__jb_any_order(const dync__loop_plan *b)
             if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) ||
                 other->buf != in->buf)
                 continue;
-            if (other->prim != DYNC__P_load || other->access != in->access) return false;
+            const dync__kernel *k = b->k;
+            bool apart = !dync__fuse_is_indexed(in->prim) && !dync__fuse_is_indexed(other->prim) &&
+                         !dync__access_overlap(&k->access.at[in->access], k->n_dims, k->extent,
+                                               &k->access.at[other->access], k->n_dims, k->extent);
+            if (!apart && (other->prim != DYNC__P_load || other->access != in->access))
+                return false;
         }
     return true;
 }

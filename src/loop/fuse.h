@@ -54,6 +54,10 @@ DYNC__FN bool dync__map_covers(const dync__fuse_frame *, int map, int g0, int g1
 DYNC__FN bool dync__access_equal(const dync__access *, const dync__access *, int n,
                                  const dync__size *extent);
 DYNC__FN bool dync__access_injective(const dync__access *, int n, const dync__size *extent);
+/* From the first to the last element of a loop. */
+DYNC__FN dync__size dync__access_reach(dync__size stride, dync__size extent);
+
+/* ---- overlap.c ------------------------------------------------------------------------------- */
 /* False only where no element is reached by both. */
 DYNC__FN bool dync__access_overlap(const dync__access *, int n, const dync__size *extent,
                                    const dync__access *, int n2, const dync__size *extent2);
@@ -133,6 +137,8 @@ DYNC__FN bool dync__fuse_place_all(dync__fuse_job *, const dync__nest *);
 DYNC__FN bool dync__fuse_recompute_safe(dync__fuse_job *, int store);
 
 /* ---- fuse_apart.c ---------------------------------------------------------------------------- */
+enum { DYNC__FUSE_HOT = 2 * DYNC__FUSE_INSTS / 64 + 1 }; /* words of a bit an instruction */
+DYNC__FN void dync__fuse_hot(const dync__kernel *, uint64_t *hot);
 /* Would the code of the two at hand be slower as one? */
 DYNC__FN bool dync__fuse_slower(const dync__fuse_job *);
 /* Has `made` of them rows in short pieces, where neither had, or dear arithmetic in short rows? */

@@ -94,7 +94,7 @@ static bool dync__frame_split(dync__fuse_frame *f, dync__access *host, int h, dy
 }
 
 /* From the first index of a loop to its last. */
-static dync__size dync__access_reach(dync__size stride, dync__size extent)
+DYNC__FN dync__size dync__access_reach(dync__size stride, dync__size extent)
 {
     return dync__sz_mul(stride, dync__sz_sub(extent, 1));
 }
@@ -335,57 +335,4 @@ DYNC__FN bool dync__access_injective(const dync__access *acc, int n, const dync_
         span = dync__sz_add(span, dync__access_reach(stride, extent[best]));
         taken[best] = true;
     }
-}
-
-typedef struct dync__access_span {
-    dync__size low, high; /* the lowest and highest element */
-    /* plain: the gcd of all strides that are numbers; all: of a number that divides each, whatever
-     * the symbols are */
-    dync__size plain, all;
-    bool sized; /* a stride is symbolic */
-} dync__access_span;
-
-static dync__size dync__access_gcd(dync__size a, dync__size b)
-{
-    for (dync__size t; b != 0; b = t) {
-        t = a % b;
-        a = b;
-    }
-    return a;
-}
-
-static void dync__access_span_of(const dync__access *acc, int n, const dync__size *extent,
-                                 dync__access_span *s)
-{
-    s->low = s->high = acc->offset;
-    for (int d = 0; d < n; d++) {
-        if (extent[d] <= 1) continue;
-        dync__size stride = acc->stride[d], reach = dync__access_reach(stride, extent[d]),
-                   *end = dync__sz_lt(reach, 0) ? &s->low : &s->high;
-        *end = dync__sz_add(*end, reach);
-        if (dync__is_token(stride))
-            s->sized = true;
-        else
-            s->plain = dync__access_gcd(s->plain, llabs(stride));
-        s->all = dync__access_gcd(s->all, dync__sz_factor(stride));
-    }
-}
-
-/* May the two meet? By their ranges, and by the gcd of all strides (the GCD test of dependence
- * analysis): true where it is not known. Where some sizes would tell more, the table in force
- * notes it. */
-DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const dync__size *extent,
-                                   const dync__access *b, int n2, const dync__size *extent2)
-{
-    dync__access_span s = {0}, s2;
-    if (a->offset == b->offset) return true;
-    dync__access_span_of(a, n, extent, &s);
-    s2 = s;
-    dync__access_span_of(b, n2, extent2, &s2);
-    if (dync__sz_lt(s.high, s2.low) || dync__sz_lt(s2.high, s.low)) return false;
-    dync__size apart = dync__sz_sub(a->offset, b->offset);
-    if (s2.all != 0 && !dync__is_token(apart) && apart % s2.all != 0) return false;
-    if (s2.plain != 1 && (s2.sized || dync__is_token(apart)) && dync__tls.syms)
-        DYNC__ATOMIC_STORE(&dync__tls.syms->cautious, true);
-    return true;
 }

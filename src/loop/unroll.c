@@ -29,7 +29,7 @@ static int dync__unroll_length(const dync__kernel *k)
         *n = dync__sz_mul(*n, k->extent[d]);
         symbolic |= d >= k->n_outer && dync__is_token(k->extent[d]);
     }
-    if (length < 2 || dync__sz_lt(DYNC__UNROLL_ROW, length) || dync__sz_lt(rows, DYNC__UNROLL_ROWS))
+    if (length < 1 || dync__sz_lt(DYNC__UNROLL_ROW, length) || dync__sz_lt(rows, DYNC__UNROLL_ROWS))
         return 0;
     if (symbolic) return -1;
     for (int i = 0; i < k->buf.n; i++)
@@ -124,6 +124,7 @@ static void dync__unroll_kernel(dync__kernel *k)
     if (u.length < 0) dync__unroll_number(k);
     if (u.length < 0) u.length = dync__unroll_length(k);
     if (u.length <= 0) return;
+    dync__kernel_schedule(k); /* who stores a row's elements one by one has no other order */
     dync__kernel *out = dync__kernel_new(k->arena, k->name, 0, k->n_outer, k->extent);
     u.number = dync__arena_alloc(k->arena, (size_t)(k->inst.n * u.length) * sizeof *u.number);
     k->failed = !out || !u.number;

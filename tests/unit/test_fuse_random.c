@@ -4,6 +4,7 @@
 #include "../../tools/opt.h"
 #include "../../src/base/pass.h"
 #include "../../src/codegen/codegen.h"
+#include "../../src/loop/fuse.h"
 #include "test.h"
 
 enum { RND_BUFS = 64, RND_STEPS = 24, RND_BYTES = 16384 };
@@ -636,6 +637,42 @@ TEST(settled)
         dync__str_free(&some);
     }
 }
+/* Two accesses of few loops, element by element. */
+TEST(accesses_that_meet)
+{
+    int apart = 0, unknown = 0, n = test_count(20000);
+    for (int i = 0; i < n; i++) {
+        dync__access acc[2];
+        dync__size extent[2][3];
+        bool equal = rnd(2), meet = false;
+        char seen[4000] = {0};
+        for (int k = 0; k < 2; k++) {
+            memset(&acc[k], 0, sizeof acc[k]);
+            acc[k].offset = 1500 + rnd(40);
+            for (int d = 0; d < 3; d++) {
+                extent[k][d] = k && equal ? extent[0][d] : 1 + rnd(6);
+                acc[k].stride[d] = k && equal ? acc[0].stride[d] : rnd(60) - 20;
+            }
+            for (int e = 0; e < 216; e++) {
+                int64_t at[3] = {e / 36, e / 6 % 6, e % 6}, to = acc[k].offset;
+                bool in = true;
+                for (int d = 0; d < 3; d++) {
+                    in &= at[d] < extent[k][d];
+                    to += at[d] * acc[k].stride[d];
+                }
+                if (in && k) meet |= seen[to];
+                if (in && !k) seen[to] = 1;
+            }
+        }
+        bool may = dync__access_overlap(&acc[0], 3, extent[0], &acc[1], 3, extent[1]);
+        apart += !may;
+        if (!EXPECT(may || !meet)) return;
+        unknown += may && !meet; /* not all steps are tried */
+    }
+    EXPECT(apart > n / 8);
+    EXPECT(unknown < n / 50);
+}
+
 TEST(random_programs) { rnd_many(2000, false, RND_ORACLE); }
 TEST(random_programs_with_tangles) { rnd_many(1000, true, RND_ORACLE); }
 TEST(random_programs_scheduled) { rnd_many(1000, true, RND_SCHEDULED); }
