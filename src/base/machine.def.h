@@ -64,7 +64,8 @@
     X(SLICE_WHOLE, 2, terms, "of such a sum that are no slices, at most", "peers training") \
     X(FUSE_WINDOW, 256, steps, "fusion looks at so many at a time", "calls capture") \
     X(FUSE_INSTS, 400, instructions, "no kernel grows beyond, unless max_fusion_size says so", "bench cold") \
-    X(FUSE_STRAIGHT, 96, instructions, "no kernel that is mostly one chain is fused to more", "bench/sizes pointwise") \
+    X(FUSE_STRAIGHT, 64, instructions, "no kernel that is mostly one chain is fused to more", "bench/sizes pointwise") \
+    X(FUSE_STRAIGHT_FEW, 56, instructions, "the same where registers are few", "bench/sizes pointwise") \
     X(FUSE_FEW, 12, instructions, "what has no more joins any kernel", "bench/sizes pointwise") \
     X(FUSE_STAYS, 1 << 20, elements, "between such kernels, at most", "bench/sizes pointwise") \
     X(FUSE_SERIAL, 65536, elements, "longer rows, if few: a second pass is a kernel", "peers rows") \

@@ -175,8 +175,8 @@ typedef struct dync__gen {
     /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
     int32_t top;
     bool late;
-    /* by instruction: a draw that takes its numbers from a pool; an index that only such ones read,
-     * which has no lanes */
+    /* by instruction: a draw that takes its numbers from a pool; a cast of an index to 32 bits,
+     * made so at once; an index that only such ones read, which has no lanes */
     uint8_t *pooled;
     /* by instruction: one number for all lanes, by which alone lines are found: made for one
      * vector, of lanes as many as there is room for */
@@ -304,6 +304,11 @@ DYNC__FN void dync__gen_prefetch_page(dync__gen *, int list);
 DYNC__FN void dync__gen_copy_one(dync__gen *g, int bytes, dync__place to, dync__place from);
 DYNC__FN int dync__gen_some_begin(dync__gen *g);
 DYNC__FN void dync__gen_some_end(dync__gen *g, int more, int done);
+/* Backwards, of vector u: how many lanes the tail has, to the stage; the last one, which is the
+ * lowest; register r's lanes of that type, the last one first. */
+DYNC__FN void dync__gen_back_left(dync__gen *);
+DYNC__FN dync__place dync__gen_back_at(dync__gen *, int stream);
+DYNC__FN void dync__gen_back_pick(dync__gen *, int type, int r);
 DYNC__FN void dync__gen_collect(dync__gen *g, int stream, int r, bool indexed, bool moves);
 /* the tail of vector u, in a temporary; wide: for 8-byte lanes */
 DYNC__FN int dync__gen_tail(dync__gen *, bool wide);

@@ -33,6 +33,8 @@ static void dync__gen_emit_inst(dync__gen *g, int i)
         if (g->val[i * DYNC__GEN_UNROLL + g->u].reg >= 0 ||
             g->val[i * DYNC__GEN_UNROLL + g->u].spill >= 0)
             dync__gen_src(g, i);
+        else if (in->prim == DYNC__P_cast && g->pooled[i])
+            dync__gen_index(g, i);
         else
             dync__gen_prim(g, i);
         break;

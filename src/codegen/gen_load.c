@@ -26,8 +26,11 @@ static dync__place dync__gen_raw(dync__gen *g, int stream, int r)
         return dync__a_reg(r);
     }
     int z = dync__gen_tail(g, s->bytes == 8);
+    bool back = s->lane == DYNC__GL_BACK;
+    if (back) dync__gen_back_left(g);
     DYNC__A(&g->a, LOAD_PART, .v = dync__gen_raw_vt(g, s->bytes), .to = r,
-            .y = dync__gen_element(g, stream), .z = z);
+
+            .y = back ? dync__gen_back_at(g, stream) : dync__gen_element(g, stream), .z = z);
     return dync__a_reg(r);
 }
 
@@ -109,9 +112,12 @@ DYNC__FN void dync__gen_load_now(dync__gen *g, int i, int r)
         dync__gen_spread(g, dtype, r, dync__gen_element(g, s));
     else
         dync__gen_widen(g, dtype, r, dync__gen_raw(g, s, r));
-    if (g->single || g->masked || lane <= DYNC__GL_STRIDED) return;
+    if (g->single || lane <= DYNC__GL_STRIDED) return;
+    if (g->masked && dync__gen_is_staged(g, &g->stream.at[s])) return;
     if (lane != DYNC__GL_BACK)
         dync__gen_pick_second(g, dtype, r);
+    else if (g->masked)
+        dync__gen_back_pick(g, dync__dtype_info(dtype)->compute, r);
     else
         DYNC__A(&g->a, REVERSE, .v = dync__gen_vt(g, dync__dtype_info(dtype)->compute), .to = r);
 }

@@ -73,12 +73,20 @@ DYNC__FN dync__place dync__gen_element(dync__gen *g, int stream)
 
 /* ---- element by element ---------------------------------------------------------------------- */
 
+/* Lanes backwards that a tail has: one access under a mask, and the lanes picked from it. */
+static bool dync__gen_backs(const dync__gen *g, const dync__gen_stream *s)
+{
+    if (s->lane != DYNC__GL_BACK || g->tile) return false;
+    int compute = dync__dtype_info(g->b->k->buf.at[s->buf].dtype)->compute;
+    return g->a.t->part(g->a.t, s->bytes) && g->V * dync__dtype_info(compute)->bytes >= 32;
+}
+
 DYNC__FN bool dync__gen_is_staged(const dync__gen *g, const dync__gen_stream *s)
 {
-    return !g->single &&
-           (s->lane == DYNC__GL_STRIDED || (s->lane > DYNC__GL_STRIDED && g->masked) ||
-            (s->lane == DYNC__GL_DENSE && g->masked && !g->tile &&
-             !g->a.t->part(g->a.t, s->bytes)));
+    return !g->single && (s->lane == DYNC__GL_STRIDED ||
+                          (s->lane > DYNC__GL_STRIDED && g->masked && !dync__gen_backs(g, s)) ||
+                          (s->lane == DYNC__GL_DENSE && g->masked && !g->tile &&
+                           !g->a.t->part(g->a.t, s->bytes)));
 }
 
 DYNC__FN void dync__gen_copy_one(dync__gen *g, int bytes, dync__place to, dync__place from)
@@ -121,6 +129,47 @@ DYNC__FN void dync__gen_strided(dync__gen *g, int stream, int lane)
     DYNC__A(&g->a, MUL, .to = DYNC__G_T1,
             .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE)));
     DYNC__A(&g->a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(base, DYNC__G_T1, 1, 0));
+}
+
+DYNC__FN void dync__gen_back_left(dync__gen *g)
+{
+    dync__asm *a = &g->a;
+    int few = dync__a_label(a);
+    dync__place left = dync__a_reg(DYNC__G_T2);
+    DYNC__A(a, GET, .to = DYNC__G_T2, .y = dync__gen_at(g->tail_count));
+    if (g->u) DYNC__A(a, SUB_N, .y = left, .n = g->u * g->V);
+    DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LE, .y = left, .n = g->V, .label = few);
+    DYNC__A(a, SET, .to = DYNC__G_T2, .n = g->V);
+    DYNC__A(a, LABEL, .label = few);
+    DYNC__A(a, PUT, .x = DYNC__G_T2, .y = dync__gen_at(g->stage));
+}
+
+DYNC__FN dync__place dync__gen_back_at(dync__gen *g, int stream)
+{
+    dync__asm *a = &g->a;
+    DYNC__A(a, GET, .to = DYNC__G_T2, .y = dync__gen_at(g->stage));
+    int base = dync__gen_base(g, stream);
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T1,
+            .y = dync__a_index(DYNC__G_LANE, DYNC__G_T2, 1, g->u * g->V - 1));
+    DYNC__A(a, MUL, .to = DYNC__G_T1,
+            .y = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE)));
+    DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__a_index(base, DYNC__G_T1, 1, 0));
+    return dync__a_mem(DYNC__G_T0, 0);
+}
+
+DYNC__FN void dync__gen_back_pick(dync__gen *g, int type, int r)
+{
+    dync__asm *a = &g->a;
+    int words = dync__gen_type_wide(type) ? 2 : 1, t = dync__gen_temp(g);
+    dync__vt v = dync__vt_of(DYNC_I32, g->V * words);
+    int32_t index[16] = {0};
+    for (int l = 0; l < g->V * words; l++) index[l] = l % words - (1 + l / words) * words;
+    DYNC__A(a, SPREAD, .v = v, .to = t, .y = dync__gen_at(g->stage));
+    if (words == 2)
+        DYNC__A(a, OP2, .op = DYNC__P_add, .v = v, .to = t, .x = t, .y = dync__a_reg(t));
+    DYNC__A(a, OP2, .op = DYNC__P_add, .v = v, .to = t, .x = t, .y = dync__a_constant64(a, index));
+    DYNC__A(a, PICK, .v = v, .to = t, .z = t, .y = dync__a_reg(r));
+    DYNC__A(a, LOAD, .v = v, .to = r, .y = dync__a_reg(t));
 }
 
 /* V elements into r one by one, by way of no memory, as a load of what several stores wrote would

@@ -7,7 +7,8 @@ DYNC__LEAN
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-/* The value in its storage form, the last lane first if `back`; returns the register. */
+/* The value in its storage form, the last lane that there is first if `back`; returns the
+ * register. */
 static int dync__gen_narrow(dync__gen *g, int dtype, int value, bool back)
 {
     dync__asm *a = &g->a;
@@ -16,7 +17,11 @@ static int dync__gen_narrow(dync__gen *g, int dtype, int value, bool back)
     if (back) {
         t = dync__gen_temp(g);
         DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_reg(from));
-        DYNC__A(a, REVERSE, .v = v, .to = from = t);
+        from = t;
+        if (g->masked)
+            dync__gen_back_pick(g, compute, t);
+        else
+            DYNC__A(a, REVERSE, .v = v, .to = t);
     }
     if (compute == dtype && dtype != DYNC_BOOL) return from;
     t = dync__gen_temp(g);
@@ -69,8 +74,8 @@ DYNC__FN void dync__gen_prefetch_page(dync__gen *g, int list)
     }
 }
 
-/* The lanes that the tail has of vector u, in halves: where masks have no registers, a masked store
- * takes longer than the row before it. */
+/* The lanes that the tail has of vector u, to T0 on, in halves: where masks have no registers, a
+ * masked store takes longer than the row before it. */
 static void dync__gen_store_halves(dync__gen *g, int stream, int r)
 {
     dync__asm *a = &g->a;
@@ -78,7 +83,6 @@ static void dync__gen_store_halves(dync__gen *g, int stream, int r)
         t = dync__gen_temp(g), part = dync__a_label(a), done = dync__a_label(a);
     dync__vt v = dync__vt_of(type, g->V);
     dync__place to = dync__a_mem(DYNC__G_T0, 0), left = dync__a_reg(DYNC__G_T2);
-    DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = dync__gen_element(g, stream));
     DYNC__A(a, GET, .to = DYNC__G_T2, .y = dync__gen_at(g->tail_count));
     if (g->u) DYNC__A(a, SUB_N, .y = left, .n = g->u * g->V);
     DYNC__A(a, JUMP_IF_N, .op = DYNC__IF_LE, .y = left, .n = 0, .label = done);
@@ -108,7 +112,8 @@ DYNC__FN void dync__gen_store(dync__gen *g, int i)
     int stream = g->stream_of[i], bytes = g->stream.at[stream].bytes;
     const dync__gen_stream *s = &g->stream.at[stream];
     dync__vt v = dync__gen_raw_vt(g, bytes), one = dync__vt_of(v.type, 1);
-    bool back = s->lane == DYNC__GL_BACK && !g->masked && !g->single;
+    bool back = s->lane == DYNC__GL_BACK && !g->single && !dync__gen_is_staged(g, s);
+    if (back && g->masked) dync__gen_back_left(g);
     int r = dync__gen_narrow(g, g->b->k->buf.at[in->buf].dtype, in->arg[0], back);
     if (dync__gen_is_same(g, s)) {
         if (bytes >= 4) {
@@ -120,18 +125,22 @@ DYNC__FN void dync__gen_store(dync__gen *g, int i)
     } else if (dync__gen_is_staged(g, s)) {
         DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_at(g->stage));
         dync__gen_stage(g, stream, false);
-    } else if (back) {
+    } else if (back && !g->masked) {
         dync__gen_strided(g, stream, g->V - 1);
         DYNC__A(a, STORE, .v = v, .x = r, .y = dync__a_mem(DYNC__G_T0, 0));
     } else if (s->lane >= DYNC__GL_TWO) {
         dync__gen_store_apart(g, stream, r);
     } else if (!g->masked) {
         DYNC__A(a, STORE, .v = v, .x = r, .y = dync__gen_element(g, stream), .op = s->nontemporal);
-    } else if (a->t->n_masks == 0) {
-        dync__gen_store_halves(g, stream, r);
     } else {
-        int z = dync__gen_tail(g, bytes == 8);
-        DYNC__A(a, STORE_PART, .v = v, .x = r, .y = dync__gen_element(g, stream), .z = z);
+        dync__place to = back ? dync__gen_back_at(g, stream) : dync__gen_element(g, stream);
+        if (a->t->n_masks == 0) {
+            if (!back) DYNC__A(a, ADDRESS, .to = DYNC__G_T0, .y = to);
+            dync__gen_store_halves(g, stream, r);
+        } else {
+            int z = dync__gen_tail(g, bytes == 8);
+            DYNC__A(a, STORE_PART, .v = v, .x = r, .y = to, .z = z);
+        }
     }
 }
 
@@ -139,15 +148,15 @@ DYNC__FN void dync__gen_store(dync__gen *g, int i)
 
 /* r += lane * stride, by the bits of the lane's number. (Lanes written one by one and read as a
  * vector wait for memory each time.) */
-static void dync__gen_index_lanes(dync__gen *g, int r, dync__place stride)
+static void dync__gen_index_lanes(dync__gen *g, dync__vt v, int r, dync__place stride)
 {
     dync__asm *a = &g->a;
-    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    int words = dync__gen_type_wide(v.type) ? 2 : 1;
     int times = dync__gen_temp(g), part = dync__gen_temp(g);
     DYNC__A(a, SPREAD, .v = v, .to = times, .y = stride);
     for (int bit = 1; bit < g->V; bit *= 2) {
         int32_t mask[16] = {0};
-        for (int w = 0; w < 2 * g->V; w++) mask[w] = w / 2 & bit ? -1 : 0;
+        for (int w = 0; w < words * g->V; w++) mask[w] = w / words & bit ? -1 : 0;
         DYNC__A(a, OP2, .op = DYNC__P_and_, .v = v, .to = part, .x = times,
                 .y = dync__a_constant64(a, mask));
         DYNC__A(a, OP2, .op = DYNC__P_add, .v = v, .to = r, .x = r, .y = dync__a_reg(part));
@@ -157,11 +166,12 @@ static void dync__gen_index_lanes(dync__gen *g, int r, dync__place stride)
     }
 }
 
+/* As I64, or I32 where the instruction is a cast to it. */
 DYNC__FN void dync__gen_index(dync__gen *g, int i)
 {
     dync__asm *a = &g->a;
     int stream = g->stream_of[i];
-    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    dync__vt v = dync__gen_vt(g, dync__gen_inst(g, i)->type);
     const dync__gen_stream *s = &g->stream.at[stream];
     int base = dync__gen_base(g, stream), r;
     dync__place stride = dync__gen_arg(dync__gen_record(g, stream, DYNC__GW_LANE));
@@ -177,7 +187,7 @@ DYNC__FN void dync__gen_index(dync__gen *g, int i)
     DYNC__A(a, PUT, .x = DYNC__G_T1, .y = dync__gen_at(g->stage));
     r = dync__gen_def(g, i);
     DYNC__A(a, SPREAD, .v = v, .to = r, .y = dync__gen_at(g->stage));
-    dync__gen_index_lanes(g, r, stride);
+    dync__gen_index_lanes(g, v, r, stride);
 }
 
 /* Whole vectors: a row buffer has room behind it. */

@@ -28,6 +28,12 @@ static void dync__lp_split_pointwise(dync__loop_plan *b)
     }
 }
 
+/* Side by side, forwards or backwards? */
+static bool dync__lp_is_dense(int64_t stride)
+{
+    return dync__sz_eq(stride, 1) || dync__sz_eq(stride, -1);
+}
+
 /* Would the rows of most loads lie side by side in memory, while each row is strided? What is the
  * same for neighbouring rows does not care. */
 static bool dync__lp_wants_vertical(const dync__loop_plan *b)
@@ -38,11 +44,11 @@ static bool dync__lp_wants_vertical(const dync__loop_plan *b)
         const dync__inst *in = dync__lp_inst(b, i);
         if (!b->needed[i] || in->buf < 0 || b->level[i] != 2) continue;
         int n = dync__lp_merge(b, in->access, b->split, b->k->n_dims, dims);
-        bool dense_inner = n > 0 && dync__sz_eq(dims[n - 1].stride, 1);
+        bool dense_inner = n > 0 && dync__lp_is_dense(dims[n - 1].stride);
         n = dync__lp_merge(b, in->access, 0, b->split, dims);
         bool shared = b->split > 0 &&
                       dync__sz_eq(b->k->access.at[in->access].stride[b->split - 1], 0);
-        votes += dense_inner ? -!shared : n > 0 && dync__sz_eq(dims[n - 1].stride, 1) ? 1 : 0;
+        votes += dense_inner ? -!shared : n > 0 && dync__lp_is_dense(dims[n - 1].stride) ? 1 : 0;
     }
     return votes > 0 && !dync__sz_lt(b->n_rows, DYNC__VERTICAL_ROWS);
 }

@@ -160,7 +160,8 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     return g->stream.n - 1;
 }
 
-/* Draws of 32 bits whose index goes up by 1 along the lanes take them from its pool. */
+/* Draws of 32 bits whose index goes up by 1 along the lanes take them from its pool; an index that
+ * is wanted in 32 bits is made so. */
 static void dync__jb_pools(dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
@@ -168,11 +169,12 @@ static void dync__jb_pools(dync__jb *j)
     int32_t arg[DYNC__GEN_ARGS];
     for (int i = 0; i < b->k->inst.n; i++) {
         const dync__inst *in = dync__lp_inst(b, i);
-        if (!b->needed[i] || in->prim != DYNC__P_random || in->type != DYNC_I32) continue;
+        bool draws = in->prim == DYNC__P_random;
+        if (!b->needed[i] || (!draws && in->prim != DYNC__P_cast) || in->type != DYNC_I32) continue;
         int at = in->arg[0];
         bool lanes = b->level[i] == 2 || (g->vertical && b->level[i] == 1);
-        g->pooled[i] = lanes && dync__lp_inst(b, at)->prim == DYNC__P_index && !b->keep[at] &&
-                       g->stream.at[g->stream_of[at]].by_one;
+        if (dync__lp_inst(b, at)->prim != DYNC__P_index || b->keep[at]) continue;
+        g->pooled[i] = draws ? lanes && g->stream.at[g->stream_of[at]].by_one : g->cone_of[i] < 0;
         if (g->pooled[i]) g->stream_of[i] = g->stream_of[at];
     }
     for (int i = 0; i < b->k->inst.n; i++) {
@@ -212,7 +214,7 @@ DYNC__FN void dync__jb_streams(dync__jb *j)
             if (!dync__avec_push(b->arena, &j->g->red, r)) j->g->a.failed = true;
         }
     }
-    if (b->k->uses_random) dync__jb_pools(j);
+    dync__jb_pools(j);
 }
 
 /* Are the arrays larger than caches? Then those only written need not be read first, nor drive out

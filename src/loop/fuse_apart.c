@@ -4,42 +4,77 @@
 #include "fuse.h"
 DYNC__COLD
 
-/* Is value v of k an index that only random numbers are drawn by? Draws keep it to themselves. */
+/* Is value v of k an index that only random numbers are drawn by, or that is wanted in 32 bits
+ * alone? Draws keep it to themselves, and no lane has it in 64. */
 static bool dync__fuse_draws_by(const dync__kernel *k, int v)
 {
     bool only = k->inst.at[v].prim == DYNC__P_index;
     for (int i = v + 1; only && i < k->inst.n; i++)
         for (int a = 0; a < 3; a++)
-            only &= k->inst.at[i].arg[a] != v || k->inst.at[i].prim == DYNC__P_random;
+            only &= k->inst.at[i].arg[a] != v || k->inst.at[i].prim == DYNC__P_random ||
+                    (k->inst.at[i].prim == DYNC__P_cast && k->inst.at[i].type == DYNC_I32);
     return only;
 }
 
-/* What arithmetic of 32 bits or less costs in k's phases. *wide: what is read or folded has 64, as
- * variances, places of extremes and indices have: all vectors then hold half as many elements. (Not
- * so for parts of a function that few elements ask for, as those of a sine.) */
-static int dync__fuse_narrow(const dync__kernel *k, bool *wide)
+/* Marks in hot, of DYNC__FUSE_HOT words, what every element asks for: all but the cold paths of
+ * selects. */
+DYNC__FN void dync__fuse_hot(const dync__kernel *k, uint64_t *hot)
 {
+    int most = 64 * DYNC__FUSE_HOT;
+    memset(hot, 0, DYNC__FUSE_HOT * sizeof *hot);
+    for (int i = DYNC__MIN(k->inst.n, most) - 1; i >= 0; i--) {
+        const dync__inst *in = &k->inst.at[i];
+        if (!dync__inst_has_value(in) || in->prim == DYNC__P_reduce || in->prim == DYNC__P_scan)
+            hot[i / 64] |= (uint64_t)1 << i % 64;
+        if (!(hot[i / 64] >> i % 64 & 1)) continue;
+        for (int a = 0; a < 3; a++)
+            if (in->arg[a] >= 0 && !(in->prim == DYNC__P_select && in->imm.i && a == 1))
+                hot[in->arg[a] / 64] |= (uint64_t)1 << in->arg[a] % 64;
+    }
+}
+
+/* What arithmetic costs in k's phases, and what of it is of 32 bits or less; *wide: what is read,
+ * folded or computed has 64, as variances, places of extremes, indices and powers have: all vectors
+ * then hold half as many elements. (Not so for parts of a function that few elements ask for, as
+ * those of a sine.) */
+static int dync__fuse_cost(const dync__kernel *k, int *narrow, bool *wide)
+{
+    uint64_t hot[DYNC__FUSE_HOT];
     int cost = 0;
     *wide = false;
-    for (int i = 0; i < k->inst.n; i++) {
+    *narrow = 0;
+    dync__fuse_hot(k, hot);
+    for (int i = 0; i < DYNC__MIN(k->inst.n, 64 * DYNC__FUSE_HOT); i++) {
         const dync__inst *in = &k->inst.at[i];
         bool place = in->prim == DYNC__P_reduce && in->imm.i >= DYNC__R_ARGMAX;
         if (!(in->section & 1) || in->prim == DYNC__P_const_ || !dync__inst_has_value(in)) continue;
         bool source = in->buf >= 0 || in->prim == DYNC__P_index || in->prim == DYNC__P_reduce;
-        if (place || (source && dync__dtype_info(in->type)->bytes > 4))
-            *wide |= !dync__fuse_draws_by(k, i);
-        else if (!source)
-            cost += dync__cost_inst(in);
+        bool wide_type = dync__dtype_info(in->type)->bytes > 4, is_hot = hot[i / 64] >> i % 64 & 1;
+        if (place || (source && wide_type)) *wide |= !dync__fuse_draws_by(k, i);
+        if (source || place) continue;
+        *wide |= wide_type && is_hot && in->prim != DYNC__P_scan;
+        cost += dync__cost_inst(in);
+        *narrow += wide_type ? 0 : dync__cost_inst(in);
     }
     return cost;
+}
+
+/* Does it cost so much that other work is not to wait for it? */
+static bool dync__fuse_is_dear(const dync__kernel *k)
+{
+    bool wide;
+    int narrow;
+    return dync__fuse_cost(k, &narrow, &wide) > DYNC__FUSE_FAIR;
 }
 
 /* Would one of two kernels that computes much have vectors of half as many elements? */
 static bool dync__fuse_halves(const dync__fuse_job *job)
 {
     bool a_wide, b_wide;
+    int a, b;
     if (!job->bounded || !job->from[1]) return false;
-    int a = dync__fuse_narrow(job->from[0], &a_wide), b = dync__fuse_narrow(job->from[1], &b_wide);
+    dync__fuse_cost(job->from[0], &a, &a_wide);
+    dync__fuse_cost(job->from[1], &b, &b_wide);
     return a_wide != b_wide && (a_wide ? b : a) > DYNC__FUSE_FAIR;
 }
 
@@ -84,14 +119,13 @@ static int dync__fuse_behind(const dync__kernel *k, const dync__kernel *from, bo
 static bool dync__fuse_waits(const dync__fuse_job *job)
 {
     const dync__kernel *a = job->from[0], *b = job->from[1];
-    bool sums, wide;
+    bool sums;
     if (!job->few_registers || !job->bounded || !b) return false;
     bool scans = dync__fuse_does(b, DYNC__P_scan);
     if (!scans && !dync__fuse_does(a, DYNC__P_scan)) return false;
     int behind = dync__fuse_behind(b, a, &sums);
     if (!scans) return behind > DYNC__FUSE_FAIR;
-    return sums && !dync__fuse_does(a, DYNC__P_reduce) &&
-           dync__fuse_narrow(a, &wide) > DYNC__FUSE_FAIR;
+    return sums && !dync__fuse_does(a, DYNC__P_reduce) && dync__fuse_is_dear(a);
 }
 
 DYNC__FN bool dync__fuse_slower(const dync__fuse_job *job)
@@ -157,12 +191,10 @@ static bool dync__fuse_strides(const dync__kernel *k, int d)
 static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *k)
 {
     int folds = dync__fuse_folds(k);
-    bool wide;
     int64_t n;
     if (k->n_dims < 2) return false;
     if (folds && (n = dync__schedule_lanes(k)) > 0) return n < DYNC__FUSE_PIECE;
-    if (folds ? k->n_dims - k->n_outer < 2 : dync__fuse_narrow(k, &wide) <= DYNC__FUSE_FAIR)
-        return false;
+    if (folds ? k->n_dims - k->n_outer < 2 : !dync__fuse_is_dear(k)) return false;
     int64_t lanes = job->few_registers ? 8 : 16;
     int last = dync__schedule_last(k, &n);
     int64_t full = (n + lanes - 1) / lanes * lanes;
@@ -217,11 +249,9 @@ static bool dync__fuse_beside(const dync__fuse_job *job, const dync__kernel *mad
 static bool dync__fuse_starves(const dync__fuse_job *job, const dync__kernel *made)
 {
     const dync__kernel *a = job->from[0], *b = job->from[1];
-    bool wide, a_folds = dync__fuse_folds(a) > 0, b_folds = dync__fuse_folds(b) > 0;
+    bool a_folds = dync__fuse_folds(a) > 0, b_folds = dync__fuse_folds(b) > 0;
     const dync__kernel *each = a_folds ? b : a;
-    if (a_folds == b_folds || each->uses_random ||
-        dync__fuse_narrow(each, &wide) <= DYNC__FUSE_FAIR)
-        return false;
+    if (a_folds == b_folds || each->uses_random || !dync__fuse_is_dear(each)) return false;
     int64_t n = dync__fuse_row(made),
             longest = DYNC__FUSE_FOLDED * DYNC__MAX(dync__fuse_folds(made), DYNC__FUSE_FOLDED_ROWS);
     if (n <= 1 || n >= longest + job->few_registers || dync__fuse_beside(job, made, n))

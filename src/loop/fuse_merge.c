@@ -30,16 +30,19 @@ static bool dync__fuse_bad_layout(const dync__nest *nest, const dync__fuse_item 
            dync__sz_lt(side_by_side, DYNC__FUSE_SIDE_BY_SIDE);
 }
 
-/* Instructions of k that compute; *path: the longest chain of them, from what `from` stores, or
- * (NULL) from any load. */
+/* Instructions of k that compute, but for cold paths; *path: the longest chain of them, from what
+ * `from` stores, or (NULL) from any load. */
 DYNC__OFTEN static int dync__fuse_ops(const dync__kernel *k, const dync__kernel *from, int *path)
 {
     int16_t depth[2 * DYNC__FUSE_INSTS]; /* -1: not made of it */
+    uint64_t hot[DYNC__FUSE_HOT];
     int n = 0;
     *path = 0;
+    dync__fuse_hot(k, hot);
     for (int i = 0; i < k->inst.n && i < DYNC__COUNT_OF(depth); i++) {
         const dync__inst *in = &k->inst.at[i];
-        bool moves = in->buf >= 0 || in->prim == DYNC__P_const_, of = !from;
+        bool moves = in->buf >= 0 || in->prim == DYNC__P_const_ || !(hot[i / 64] >> i % 64 & 1),
+             of = !from;
         for (int s = 0; from && in->buf >= 0 && !of && s < from->inst.n; s++)
             of |= dync__fuse_is_store(from->inst.at[s].prim) &&
                   from->buf.at[from->inst.at[s].buf].id == k->buf.at[in->buf].id;
@@ -53,8 +56,8 @@ DYNC__OFTEN static int dync__fuse_ops(const dync__kernel *k, const dync__kernel 
     return n;
 }
 
-/* Would two kernels without reductions become one that is mostly a single chain, so long that a
- * processor sees no second turn of its loop while it waits for the first? */
+/* Would two kernels without reductions become one of which two fifths are a single chain, so long
+ * that a processor sees no second turn of its loop while it waits for the first? */
 static bool dync__fuse_too_long(const dync__fuse_job *job, int live)
 {
     const dync__kernel *a = job->from[0], *b = job->from[1];
@@ -67,7 +70,8 @@ static bool dync__fuse_too_long(const dync__fuse_job *job, int live)
     }
     int n_a = dync__fuse_ops(a, NULL, &of_a), n_b = dync__fuse_ops(b, NULL, &of_b);
     (void)dync__fuse_ops(b, a, &link);
-    return DYNC__MIN(n_a, n_b) > DYNC__FUSE_FEW && 2 * DYNC__MAX(of_a + link, of_b) > n_a + n_b;
+    return DYNC__MIN(n_a, n_b) > DYNC__FUSE_FEW &&
+           5 * DYNC__MAX(of_a + link, of_b) > 2 * (n_a + n_b);
 }
 
 static int dync__fuse_addressed(int accesses, int loops)

@@ -36,14 +36,15 @@ DYNC__FN uint32_t dync__fuse_unknown(uint32_t before)
 DYNC__FN int dync__fuse_straight(const dync__fuse_graph *g, int i, int j)
 {
     const dync__fuse_node *a = &g->node[i], *b = &g->node[j];
-    int most = g->job.max_insts;
+    int most = g->job.max_insts,
+        straight = g->job.few_registers ? DYNC__FUSE_STRAIGHT_FEW : DYNC__FUSE_STRAIGHT;
     if (DYNC__LEFT_OUT(DYNC_NO_JIT) || g->options->max_insts > 0 ||
-        a->step.k->inst.n + b->step.k->inst.n <= DYNC__FUSE_STRAIGHT)
+        a->step.k->inst.n + b->step.k->inst.n <= straight)
         return most;
     for (int x = 0; x < g->n; x++)
         if (g->node[x].reduces && !g->node[x].dead && ((a->writes | b->writes) & g->node[x].reads))
             return most;
-    return dync__sz_lt(DYNC__FUSE_STAYS, dync__fuse_domain(a->step.k)) ? most : DYNC__FUSE_STRAIGHT;
+    return dync__sz_lt(DYNC__FUSE_STAYS, dync__fuse_domain(a->step.k)) ? most : straight;
 }
 
 DYNC__FN bool dync__fuse_apart(const dync__fuse_graph *g, const dync__kernel *a,

@@ -105,6 +105,13 @@ static bool dync__fold_exact_reciprocal(int type, double x, double *out)
     return !(bits & ((UINT64_C(1) << 52) - 1)) && exponent > -limit && exponent < limit;
 }
 
+/* Is it of an integer, which is never -0? */
+static bool dync__fold_of_int(const dync__lb *b, int v)
+{
+    const dync__inst *def = dync__fold_def(b, v);
+    return def->prim == DYNC__P_cast && !dync__fold_is_float(dync__lb_type(b, def->arg[0]));
+}
+
 static int dync__fold_float(dync__lb *b, dync__inst *in)
 {
     int x = in->arg[0], y = in->arg[1], z = in->arg[2];
@@ -112,6 +119,7 @@ static int dync__fold_float(dync__lb *b, dync__inst *in)
     switch (in->prim) {
     case DYNC__P_add:
         if (dync__fold_is(b, y, -0.0)) return x;
+        if (dync__fold_is(b, y, 0.0) && dync__fold_of_int(b, x)) return x;
         if (dync__fold_defined_by(b, y, DYNC__P_neg))
             dync__fold_rewrite(in, DYNC__P_sub, x, dync__fold_def(b, y)->arg[0]);
         else if (dync__fold_defined_by(b, x, DYNC__P_neg))
@@ -179,6 +187,45 @@ static bool dync__fold_widens(int from, int to)
     return from == DYNC_I32 && (to == DYNC_I64 || to == DYNC_F64);
 }
 
+/* Is I64 value v in the range of 32 bits: a constant, or a number of the loops at hand? */
+static bool dync__fold_fits(const dync__lb *b, int v)
+{
+    const dync__kernel *k = b->k;
+    const dync__inst *def = dync__fold_def(b, v);
+    if (def->prim == DYNC__P_const_)
+        return !dync__inst_is_sized(def) && def->imm.i >= INT32_MIN && def->imm.i <= INT32_MAX;
+    if (def->prim != DYNC__P_index) return false;
+    const dync__access *acc = &k->access.at[def->access];
+    double low = (double)acc->offset, high = low;
+    bool number = !dync__is_token(acc->offset);
+    for (int d = 0; d < k->n_dims && number; d++) {
+        /* at hand: whose sizes would tell is noted */
+        (void)dync__loop_at_hand(k->extent[d]);
+        (void)dync__loop_at_hand(acc->stride[d]);
+        number = !dync__is_token(k->extent[d]) && !dync__is_token(acc->stride[d]);
+        double reach = (double)acc->stride[d] * (double)(k->extent[d] - 1);
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    return number && low >= INT32_MIN && high <= INT32_MAX;
+}
+
+static int dync__fold_cast(dync__lb *b, dync__inst *in)
+{
+    const dync__inst *def = dync__fold_def(b, in->arg[0]);
+    if (def->type == in->type) return in->arg[0];
+    /* numbers of loops in 32 bits, and from those rounded once: F64 holds them all */
+    if (dync__fold_is_float(in->type) && def->prim == DYNC__P_index &&
+        dync__fold_fits(b, in->arg[0])) {
+        in->arg[0] = dync__lb_cast(b, in->arg[0], DYNC_I32);
+        return -1;
+    }
+    if (def->prim != DYNC__P_cast) return -1;
+    int from = dync__lb_type(b, def->arg[0]);
+    if (from == in->type && dync__fold_widens(in->type, def->type)) return def->arg[0];
+    if (in->type == DYNC_F32 && def->type == DYNC_F64 && from == DYNC_I32) in->arg[0] = def->arg[0];
+    return -1;
+}
+
 static int dync__fold_unary(dync__lb *b, dync__inst *in)
 {
     int x = in->arg[0];
@@ -207,12 +254,7 @@ static int dync__fold_unary(dync__lb *b, dync__inst *in)
         return def->prim == DYNC__P_bitcast && dync__lb_type(b, def->arg[0]) == in->type
                    ? def->arg[0]
                    : -1;
-    case DYNC__P_cast:
-        if (def->type == in->type) return x;
-        if (def->prim == DYNC__P_cast && dync__lb_type(b, def->arg[0]) == in->type &&
-            dync__fold_widens(in->type, def->type))
-            return def->arg[0];
-        return -1;
+    case DYNC__P_cast: return dync__fold_cast(b, in);
     case DYNC__P_wrap:
         if (def->prim == DYNC__P_wrap && def->imm.i == in->imm.i) return x;
         return def->buf >= 0 && b->k->buf.at[def->buf].dtype == in->imm.i ? x : -1;
@@ -281,6 +323,16 @@ static int dync__fold_brief(const dync__lb *b, const dync__inst *in)
     return dync__fold_is(b, in->arg[1], neutral) ? in->arg[0] : -1;
 }
 
+/* Numbers of loops are compared in 32 bits where they fit: beside 64 all vectors of a kernel would
+ * hold half as many elements. */
+static void dync__fold_narrow(dync__lb *b, dync__inst *in)
+{
+    bool index = dync__fold_defined_by(b, in->arg[0], DYNC__P_index) ||
+                 dync__fold_defined_by(b, in->arg[1], DYNC__P_index);
+    if (!index || !dync__fold_fits(b, in->arg[0]) || !dync__fold_fits(b, in->arg[1])) return;
+    for (int a = 0; a < 2; a++) in->arg[a] = dync__lb_cast(b, in->arg[a], DYNC_I32);
+}
+
 static int dync__fold_identity(dync__lb *b, dync__inst *in)
 {
     int n_args = dync__prim_info(in->prim)->n_args;
@@ -294,6 +346,7 @@ static int dync__fold_identity(dync__lb *b, dync__inst *in)
         /* NaN is not itself */
         bool itself = in->arg[0] == in->arg[1] &&
                       !dync__fold_is_float(dync__lb_type(b, in->arg[0]));
+        if (!itself) dync__fold_narrow(b, in);
         return itself ? dync__lb_i(b, DYNC_BOOL, in->prim == DYNC__P_le || in->prim == DYNC__P_eq)
                       : -1;
     }

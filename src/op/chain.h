@@ -49,8 +49,8 @@ DYNC__FN dync__dt *dync__chain_where(dync__chain *, dync__dt *condition, dync__a
                                      dync__arg no);
 /* Ends the chain: results go out with a reference each, everything else is let go. */
 DYNC__FN dync_status dync__chain_end(dync__chain *, dync__opcall *, dync__dt *result);
-/* x [N, C, ..] as it lies: [N, .., C] where that is channels last, and *form says so. Where a dim is
- * there, and what comes of it with its dims in order again. */
+/* x [N, C, ..] as it lies: [N, .., C] where that is channels last, and *form says so. Where a dim
+ * is there, and what comes of it with its dims in order again. */
 DYNC__FN dync__dt *dync__chain_lying(dync__chain *, dync__dt *x, int *form);
 DYNC__FN int dync__chain_dim(int form, int dim);
 DYNC__FN dync__dt *dync__chain_standing(dync__chain *, dync__dt *y, int form);

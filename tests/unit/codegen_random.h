@@ -153,6 +153,25 @@ TEST__UNUSED static void add_draws(random_kernel *g, int n_dims)
                    false);
 }
 
+/* Where an element is, compared with a number, with where it is otherwise, or in 32 bits: as
+ * triangles and masks ask; others may read the place too. */
+TEST__UNUSED static void add_places(random_kernel *g, int n_dims)
+{
+    int64_t elements;
+    int at = dync__lb_index(&g->b, random_access(g, n_dims, true, &elements)),
+        prim = test_random_int(DYNC__P_lt, DYNC__P_ne), than;
+    if (test_random() % 2)
+        than = dync__lb_index(&g->b, random_access(g, n_dims, true, &elements));
+    else
+        than = dync__lb_i(&g->b, DYNC_I64,
+                          test_random() % 8 ? test_random_int(-5, (int)(elements % 500))
+                                            : INT32_MAX + (int64_t)test_random_int(-1, 2));
+    bool swap = test_random() % 2;
+    keep_value(g, dync__lb_op(&g->b, prim, swap ? than : at, swap ? at : than, -1), false);
+    if (test_random() % 4 == 0) keep_value(g, at, false);
+    if (test_random() % 4 == 0) keep_value(g, dync__lb_cast(&g->b, at, DYNC_I32), false);
+}
+
 TEST__UNUSED static void add_op(random_kernel *g)
 {
     int prim = test_random_int(DYNC__P_add, DYNC__P_wrap), v = pick(g, -1), type = type_of(g, v);
@@ -323,6 +342,7 @@ TEST__UNUSED static void random_build(random_kernel *g, bool reductions)
         for (int i = test_random_int(phase || s == 0 ? 1 : 0, 2); i > 0; i--)
             add_load(g, phase ? n_dims : n_outer);
         if (random_draws && test_random() % 2) add_draws(g, phase ? n_dims : n_outer);
+        if (test_random() % 4 == 0) add_places(g, phase ? n_dims : n_outer);
         if (g->n_values == 0) continue;
 #ifndef RANDOM_NO_SCANS
         if (phase && reductions && test_random() % 3 == 0) add_scan(g);

@@ -141,10 +141,10 @@ TEST(options)
     EXPECT_EQ_INT(fused_steps((dync__fuse_options){.max_insts = 4, .keep = opt_keep}, true), 22);
 }
 
-/* Six kernels of 40 instructions, each of what the one before gives: how many are left. */
+/* Six kernels of 26 instructions, each of what the one before gives: how many are left. */
 static int long_ones(int max_insts)
 {
-    enum { N = 6, SIZE = 8, LONG = 38 };
+    enum { N = 6, SIZE = 8, LONG = 24 };
     dync__arena arena = {0};
     dync__fuse_step step[N];
     static opt_program p;

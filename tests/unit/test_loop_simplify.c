@@ -78,6 +78,30 @@ TEST(cheaper_forms)
                       "    v1 = mul v0, v0\n    store y[i0], v1\n");
 }
 
+/* What a loop counts fits 32 bits, or does not. */
+static void expect_places(const char *body, const char *after)
+{
+    static const char head[] = "kernel f(out y f32[8] @0) inner i0<8 {\n  phase 0 {\n";
+    char before[1024], want[1024];
+    snprintf(before, sizeof before, "%s%s" TAIL, head, body);
+    snprintf(want, sizeof want, "%s%s" TAIL, head, after);
+    expect_pass(dync__kernel_simplify, before, want);
+}
+TEST(places_in_32_bits)
+{
+    const char *far = "    v0 = index [1000000000*i0]\n    v1 = const.i64 5\n"
+                      "    v2 = le v0, v1\n    v3 = cast.f32 v2\n    store y[i0], v3\n";
+    expect_places("    v0 = index [i0 + 3]\n    v1 = const.i64 5\n    v2 = le v0, v1\n"
+                  "    v3 = cast.f32 v2\n    store y[i0], v3\n",
+                  "    v0 = index [i0 + 3]\n    v1 = cast.i32 v0\n    v2 = const.i32 5\n"
+                  "    v3 = le v1, v2\n    v4 = cast.f32 v3\n    store y[i0], v4\n");
+    expect_places(far, far);
+    expect_places("    v0 = index [-2*i0]\n    v1 = cast.f64 v0\n    v2 = const.f64 0\n"
+                  "    v3 = add v1, v2\n    v4 = cast.f32 v3\n    store y[i0], v4\n",
+                  "    v0 = index [-2*i0]\n    v1 = cast.i32 v0\n    v2 = cast.f32 v1\n"
+                  "    store y[i0], v2\n");
+}
+
 TEST(constants_fold_and_dead_values_go)
 {
     expect_simplified(
@@ -214,6 +238,16 @@ static void add_constant(dync__lb *b, int type)
     dync__lb_share(b, &in, false);
 }
 
+/* A number of the loops, within 32 bits, at their border or beyond. */
+static void add_index(dync__lb *b, int n_dims)
+{
+    int64_t stride[3] = {0}, offset = test_random_int(-9, 9);
+    for (int d = 0; d < n_dims; d++) stride[d] = test_random_int(-4, 4);
+    if (test_random() % 3 == 0) offset += test_random() % 2 ? INT32_MAX : INT32_MIN;
+    if (test_random() % 8 == 0) stride[0] = (int64_t)1 << 40;
+    dync__lb_index(b, dync__kernel_access(b->k, offset, stride));
+}
+
 /* One random pure instruction, pushed without folding. */
 static void add_random(dync__lb *b)
 {
@@ -255,6 +289,7 @@ static dync__kernel *random_kernel(dync__arena *arena, int *n_out)
                 dync__lb_load(&b, dync__kernel_buf(k, t, types[t], DYNC__BUF_IN, N, NULL), access);
             add_constant(&b, types[t]);
         }
+        for (int i = test_random_int(0, 2); i > 0; i--) add_index(&b, section & 1 ? 3 : 1);
         for (int i = 0; i < MAX_INSTS / 2; i++) add_random(&b);
         for (int i = 0; i < 3; i++) {
             int v = pick(k, types[test_random_int(0, 4)], section);
@@ -313,7 +348,10 @@ TEST(simplify_and_collapse_keep_every_bit)
         int before = k->inst.n;
         dync__kernel_simplify(k);
         dync__kernel_collapse(k);
-        EXPECT(!k->failed && k->inst.n <= before && k->n_dims == 2);
+        int casts = 0; /* each in place of 64 bits, with a constant of its own */
+        for (int i = 0; i < k->inst.n; i++)
+            casts += k->inst.at[i].prim == DYNC__P_cast && k->inst.at[i].type == DYNC_I32;
+        EXPECT(!k->failed && k->inst.n <= before + 2 * casts && k->n_dims <= 3);
         EXPECT_OK(dync__kernel_check(k));
         EXPECT_OK(dync__kernel_eval(k, buffers[1], 1, 0));
         for (int i = 0; i < k->buf.n; i++)
