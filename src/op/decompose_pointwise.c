@@ -56,11 +56,20 @@ DYNC__FN dync_status dync__d_tanhshrink(dync__opcall *call)
                            dync__chain_tt(&c, DYNC__OP_sub, x, dync__chain1(&c, DYNC__OP_tanh, x)));
 }
 
-/* y, and 0 where x is between -lambd and lambd; NaN is not. lambd is no number of f16 or bf16, as
- * in PyTorch's kernels; comparisons round it. */
+/* Argument 1, lambd, which PyTorch's kernels have as a number of f16 or bf16. */
+static double dync__dn_lambd(const dync__opcall *call, const dync__dt *x)
+{
+    uint16_t half;
+    double lambd = dync__dn_number(call, 1);
+    const dync__dtype_row *row = dync__dtype_info(x->dtype);
+    if (row->kind != 'f' || row->bytes != 2) return lambd;
+    dync__store_f64(&half, x->dtype, lambd);
+    return dync__load_f64(&half, x->dtype);
+}
+
+/* y, and 0 where x is between -lambd and lambd; NaN is not. */
 static dync__dt *dync__dn_zero_inside(dync__chain *c, dync__dt *y, dync__dt *x, double lambd)
 {
-    x = dync__chain_wide(c, x);
     dync__dt *inside = dync__chain_tt(c, DYNC__OP_logical_and,
                                       dync__chain_tf(c, DYNC__OP_ge, x, -lambd),
                                       dync__chain_tf(c, DYNC__OP_le, x, lambd));
@@ -79,8 +88,8 @@ DYNC__FN dync_status dync__d_softshrink(dync__opcall *call)
         return dync__fail(DYNC_ERR_VALUE,
                           "lambda must be greater or equal to 0, but found to be %g.",
                           dync__float_told(lambd));
-    dync__dt *y = dync__chain_where(&c,
-                                    dync__chain_tf(&c, DYNC__OP_gt, dync__chain_wide(&c, x), lambd),
+    lambd = dync__dn_lambd(call, x);
+    dync__dt *y = dync__chain_where(&c, dync__chain_tf(&c, DYNC__OP_gt, x, lambd),
                                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_sub, x, lambd)),
                                     dync__arg_t(dync__chain_tf(&c, DYNC__OP_add, x, lambd)));
     return dync__chain_end(&c, call, dync__dn_zero_inside(&c, y, x, lambd));
@@ -91,10 +100,9 @@ DYNC__FN dync_status dync__d_hardshrink(dync__opcall *call)
 {
     dync__chain c = {0};
     dync__dt *x;
-    double lambd = dync__dn_number(call, 1);
     DYNC__TRY(dync__dt_self(call, &x));
     DYNC__TRY(dync__infer_floating(x));
-    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, lambd));
+    return dync__chain_end(&c, call, dync__dn_zero_inside(&c, x, x, dync__dn_lambd(call, x)));
 }
 
 /* Arguments (x, threshold, value): x above the threshold, else the value; a NaN stays. where keeps

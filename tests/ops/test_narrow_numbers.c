@@ -67,6 +67,23 @@ TEST(numbers_round_where_they_are_compared)
             }
 }
 
+/* lambd rounds as well: hardshrink and softshrink of numbers and their neighbours. */
+static dync_tensor *hard(dync_tensor *x) { return dync_hardshrink(x, number); }
+static dync_tensor *soft(dync_tensor *x) { return dync_softshrink(x, number); }
+TEST(shrinking_by_a_number_of_the_dtype)
+{
+    for (int half = 0; half < 2; half++)
+        for (number = 0.1; number < 2; number += 0.2) DYNC_SCOPE {
+            dync_dtype dtype = half ? DYNC_F16 : DYNC_BF16;
+            dync_tensor *x = around(dtype, 5);
+            dync_tensor *y = dync_to_dtype(dync_full(dync_shape(50), number), dtype);
+            dync_tensor *inside = dync_le(dync_abs(x), y), *zero = dync_zeros_like(x);
+            dync_tensor *nearer = dync_where(dync_gt(x, zero), dync_sub(x, y), dync_add(x, y));
+            expect_both(hard, x, dync_where(inside, zero, x));
+            expect_both(soft, x, dync_where(inside, zero, nearer));
+        }
+}
+
 /* A bound that the dtype does not hold bounds nothing. */
 static dync_tensor *below(dync_tensor *x) { return dync_clamp(x, DYNC_NONE, (int64_t)1 << 31); }
 static dync_tensor *above(dync_tensor *x) { return dync_clamp(x, INT64_MIN, DYNC_NONE); }
