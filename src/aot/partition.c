@@ -365,7 +365,10 @@ static dync_status dync__cutter_facts(dync__cutter *c, const dync__joint_graph *
 /* The cut is for who names options or a share of memory; a small program has it by need. */
 static dync_status (*DYNC__BY_NEED dync__mincut_used)(dync__cutter *) =
     DYNC__AT_FIRST(dync__mincut);
-DYNC__FN void dync__aot_use_mincut(void) { DYNC__PUT(dync__mincut_used, dync__mincut); }
+DYNC__FN void dync__aot_use_mincut(void)
+{
+    if (!DYNC__GRAD_NONE) DYNC__PUT(dync__mincut_used, dync__mincut);
+}
 
 /* What forward saves for backward. */
 DYNC__FN dync_status dync__partition_saved(dync__cutter *c, const dync__aot_how *how)
