@@ -117,7 +117,9 @@ DYNC__FN bool dync__access_overlap(const dync__access *a, int n, const dync__siz
     if (dync__sz_lt(s.high, s2.low) || dync__sz_lt(s2.high, s.low)) return false;
     dync__size apart = dync__sz_sub(a->offset, b->offset);
     if (s2.all != 0 && !dync__is_token(apart) && apart % s2.all != 0) return false;
-    if (dync__access_misses(a, n, extent, b, n2, extent2)) return false;
+    /* small programs go by ranges and the gcd alone */
+    if (DYNC__SMALLER(false, true) && dync__access_misses(a, n, extent, b, n2, extent2))
+        return false;
     if ((s2.sized || dync__is_token(apart)) && dync__tls.syms)
         DYNC__ATOMIC_STORE(&dync__tls.syms->cautious, true);
     return true;
