@@ -123,7 +123,8 @@ DYNC__BUSY static void dync__simplify_inst(dync__simplify *s, int i)
     DYNC__ASSERT(!same || dync__simplify_kept(k, v, &in));
     while (k->settled.n < k->inst.n && !k->failed)
         k->failed = !dync__avec_push(k->arena, &k->settled, true);
-    if (v >= n && !same && !k->failed) k->settled.at[v] = dync__simplify_kept(k, v, &in);
+    if (v >= n && !same && !k->failed)
+        k->settled.at[v] = dync__simplify_kept(k, v, &in) && !dync__fold_by_loops(&s->b, &in);
 }
 
 static void dync__simplify_rebuild(dync__kernel *k, bool across, bool local)

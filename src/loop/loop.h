@@ -389,6 +389,8 @@ DYNC__FN int64_t dync__schedule_lanes(const dync__kernel *);
 DYNC__FN const dync__inst *dync__fold_def(const dync__lb *b, int v);
 DYNC__FN int dync__fold_add(dync__lb *b, const dync__inst *original, bool across);
 DYNC__FN bool dync__fold_commutes(int prim);
+/* may what comes of it change with the loops around, as ranges of indices do? */
+DYNC__FN bool dync__fold_by_loops(const dync__lb *, const dync__inst *);
 /* loop_build.c: dync__lb_share for what has all its operands, its origin and its section */
 DYNC__FN int dync__lb_again(dync__kernel *, const dync__inst *, bool across);
 /* collapse.c: may `now`, made of operands equal to those of `old`, be simplified otherwise? */

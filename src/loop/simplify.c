@@ -209,6 +209,15 @@ static bool dync__fold_fits(const dync__lb *b, int v)
     return number && low >= INT32_MIN && high <= INT32_MAX;
 }
 
+DYNC__FN bool dync__fold_by_loops(const dync__lb *b, const dync__inst *in)
+{
+    bool casts = in->prim == DYNC__P_cast && dync__fold_is_float(in->type),
+         compares = in->prim >= DYNC__P_lt && in->prim <= DYNC__P_ne;
+    return (casts && dync__fold_defined_by(b, in->arg[0], DYNC__P_index)) ||
+           (compares && (dync__fold_defined_by(b, in->arg[0], DYNC__P_index) ||
+                         dync__fold_defined_by(b, in->arg[1], DYNC__P_index)));
+}
+
 static int dync__fold_cast(dync__lb *b, dync__inst *in)
 {
     const dync__inst *def = dync__fold_def(b, in->arg[0]);
@@ -327,9 +336,9 @@ static int dync__fold_brief(const dync__lb *b, const dync__inst *in)
  * hold half as many elements. */
 static void dync__fold_narrow(dync__lb *b, dync__inst *in)
 {
-    bool index = dync__fold_defined_by(b, in->arg[0], DYNC__P_index) ||
-                 dync__fold_defined_by(b, in->arg[1], DYNC__P_index);
-    if (!index || !dync__fold_fits(b, in->arg[0]) || !dync__fold_fits(b, in->arg[1])) return;
+    if (!dync__fold_by_loops(b, in) || !dync__fold_fits(b, in->arg[0]) ||
+        !dync__fold_fits(b, in->arg[1]))
+        return;
     for (int a = 0; a < 2; a++) in->arg[a] = dync__lb_cast(b, in->arg[a], DYNC_I32);
 }
 
