@@ -263,8 +263,7 @@ DYNC__FN int dync__gen_scratch(dync__asm *, int class_); /* for verbs */
 DYNC__FN int dync__gen_src(dync__gen *, int value);
 /* the same, or memory where that saves a load */
 DYNC__FN dync__place dync__gen_src_rm(dync__gen *, int value);
-/* in a strip, where the row at hand has its addresses, 8 bytes a stream, and slots */
-enum { DYNC__GEN_ROW = DYNC__G_A8 };
+enum { DYNC__GEN_ROW = DYNC__G_A8 }; /* of a strip: the row's addresses, 8 bytes each, and slots */
 /* what its list leaves for others: its slot, of vector u */
 DYNC__FN dync__place dync__gen_slot(const dync__gen *, int value, int u);
 /* where a stream has its row; in list 0, which comes before rows, where it begins */
@@ -379,8 +378,7 @@ enum {
 };
 /* row code */
 DYNC__FN void dync__gen_row_list(dync__gen *, int list);
-/* vectors at once: as many as registers allow, at most `most` */
-DYNC__FN int dync__gen_unroll(dync__gen *, int list, int most);
+DYNC__FN int dync__gen_unroll(dync__gen *, int list, int most); /* as registers allow */
 /* addresses at the start of a phase: registers, then the frame if inner loops move them */
 DYNC__FN void dync__gen_phase_streams(dync__gen *);
 /* the most used constants and row values into the registers that are left */
@@ -388,12 +386,11 @@ DYNC__FN void dync__gen_hoist(dync__gen *);
 DYNC__FN void dync__gen_unhoist(dync__gen *);
 /* a phase of a row; of rows side by side */
 DYNC__FN void dync__gen_row_phase(dync__gen *, int phase, int most);
-/* on to the next row: jumps to `top`; falls through where none is left */
-DYNC__FN void dync__gen_next_row(dync__gen *, int top);
+DYNC__FN void dync__gen_column_phase(dync__gen *, int phase);
+DYNC__FN void dync__gen_next_row(dync__gen *, int top); /* jumps there, or there is none */
 /* ---- gen_strip.c ----------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_strip_room(dync__gen *);
 DYNC__FN void dync__gen_strips(dync__gen *, int most); /* all rows */
-DYNC__FN void dync__gen_column_phase(dync__gen *, int phase);
 /* ---- gen_kernel.c ---------------------------------------------------------------------------- */
 DYNC__FN void dync__gen_emit(dync__gen *);
 /* ---- gen_random.c ---------------------------------------------------------------------------- */
