@@ -200,7 +200,7 @@ DYNC__FN dync_status dync__oi_grouped(dync__onnx_call *c)
     dync_tensor *q = dync__oi_in(c, 0), *k = dync__oi_in(c, 1), *v = dync__oi_in(c, 2), *y;
     dync_tensor *scores = NULL, *weights = NULL;
     dync__oi_focus f = {NULL, NULL, NULL, NULL, 0, 0};
-    dync__oi_cache cache;
+    dync__oi_cache cache = {.open = false};
     if (!dync__oi_grouped_known(c)) return dync_error();
     if (heads < 1 || groups < 1 || heads % groups || dync__oi_rank(q) != 3)
         return dync__oi_fail(c, DYNC_ERR_SHAPE, "heads of query and key");
