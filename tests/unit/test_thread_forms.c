@@ -1,6 +1,7 @@
 /* What threads and registers decide by itself (columns of kept panels, running sums beside dear
  * arithmetic, batches of tiny products, the first of a long row, rows in pieces or across cache
- * lines, strided images, weight gradients by groups of images), in one expression: drawn chains in
+ * lines, strided images, weight gradients by groups of images, short rows in strips, rows
+ * backwards, places in 32 bits, pictures padded as they lie), in one expression: drawn chains in
  * which a form meets itself, the others and every user, weights shared, and their backward. At
  * every level: the bits of one thread by two to four, in every run, and what plain calls give.
  * `--seed N` starts elsewhere, SOAK=N goes on longer. */
@@ -12,7 +13,7 @@
      dync_shutdown(), dync_clear_error())
 #include "test.h"
 
-enum { STEPS = 8, KINDS = 13, WEIGHTS = 3 };
+enum { STEPS = 8, KINDS = 17, WEIGHTS = 3 };
 typedef struct chain {
     int n, kind[STEPS], from[STEPS], with[STEPS], dim[STEPS];
     dync_tensor *weight[WEIGHTS]; /* the last: a filter */
@@ -64,6 +65,21 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
                         1);
         t = dync_permute(t, dync_shape(0, 2, 3, 1));
         return dync_tanh(dync_reshape(t, dync_shape(rows, columns)));
+    case 12: /* short rows, some at a time */
+        t = dync_softmax(dync_layer_norm(x, dync_shape(columns), NULL, NULL, 1e-3), 1);
+        return c->dim[i] ? dync_add(t, y) : dync_mul(t, 8.0);
+    case 13: /* rows that end in a part of a vector, backwards */
+        t = dync_flip(dync_slice(x, 1, 0, columns - 3, 1), dync_shape(1));
+        return dync_pad(dync_mul(t, dync_slice(y, 1, 3, columns, 1)), dync_shape(1, 2), 0.25);
+    case 14: /* places compared */
+        t = c->dim[i] ? dync_tril(x, 3) : dync_triu(x, -2);
+        return dync_add(t, dync_mul(y, 0.5));
+    case 15: /* channels that lie inside, padded, cut on the other side */
+        t = dync_permute(dync_reshape(x, dync_shape(rows, columns / 16, 2, 8)),
+                         dync_shape(0, 3, 1, 2));
+        t = dync_slice(dync_pad(t, dync_shape(1, 0, 2, 1), 0.5), 3, 0, 2, 1);
+        t = dync_permute(dync_slice(t, 2, 0, columns / 16, 1), dync_shape(0, 2, 3, 1));
+        return dync_sub(dync_reshape(t, dync_shape(rows, columns)), dync_mul(y, 0.5));
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
 }
@@ -146,7 +162,7 @@ TEST(chains_at_every_level)
         if ((has & levels[l]) != levels[l]) continue;
         dync_shutdown();
         dync__cpu_pretend(levels[l] | DYNC__CPU_KNOWN);
-        for (int k = 0; k < test_count(12); k++) DYNC_SCOPE {
+        for (int k = 0; k < test_count(16); k++) DYNC_SCOPE {
             int64_t rows = test_random_int(15, 90), columns = 16 * test_random_int(4, 32);
             chain c = drawn(columns);
             if (EXPECT(holds(&c, dync_randn(dync_shape(rows, columns))))) continue;
