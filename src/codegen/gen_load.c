@@ -29,7 +29,6 @@ static dync__place dync__gen_raw(dync__gen *g, int stream, int r)
     bool back = s->lane == DYNC__GL_BACK;
     if (back) dync__gen_back_left(g);
     DYNC__A(&g->a, LOAD_PART, .v = dync__gen_raw_vt(g, s->bytes), .to = r,
-
             .y = back ? dync__gen_back_at(g, stream) : dync__gen_element(g, stream), .z = z);
     return dync__a_reg(r);
 }
