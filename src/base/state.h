@@ -105,7 +105,7 @@ DYNC__FN void dync__thread_end_all(void);
 DYNC__FN void dync__at_shutdown(void (*fn)(void));
 DYNC__FN void dync__run_shutdown(void);
 struct dync__root;
-/* handle.h; NULL: freed */
+/* handle.h; NULL: freed, which one never set may be too */
 DYNC__FN void dync__root_set(struct dync__root *, void (*free)(struct dync__root *));
 
 /* Checked by the compiler as what printf takes, and nothing of it is in the program. */

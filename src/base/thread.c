@@ -53,15 +53,17 @@ DYNC__RARE DYNC__FN void dync__at_shutdown(void (*fn)(void))
 DYNC__RARE DYNC__FN void dync__root_set(dync__root *r, void (*fn)(dync__root *))
 {
     dync__lock(&dync__threads.lock);
-    if (!fn) {
-        *r->at = r->next;
-    } else {
+    if (fn) {
         r->at = &dync__threads.root;
         r->next = dync__threads.root;
         r->free = fn;
         dync__threads.root = r;
+        if (r->next) r->next->at = &r->next;
+    } else if (r->at) {
+        *r->at = r->next;
+        if (r->next) r->next->at = r->at;
+        r->at = NULL;
     }
-    if (r->next) r->next->at = fn ? &r->next : r->at;
     dync__unlock(&dync__threads.lock);
 }
 

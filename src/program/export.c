@@ -124,7 +124,7 @@ DYNC__FN void dync__program_free(dync__program *p)
 {
     if (!p) return;
     dync__object_end(&p->root.object);
-    if (p->root.at) dync__root_set(&p->root, NULL);
+    dync__root_set(&p->root, NULL);
     if (p->compiled == 1 && p->callable.destroy) p->callable.destroy(p->callable.state);
     if (p->other.destroy) p->other.destroy(p->other.state);
     if (p->leaf) dync__free(p->leaf, (size_t)p->graph->n_inputs * sizeof *p->leaf);
