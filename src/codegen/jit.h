@@ -21,8 +21,9 @@ typedef struct dync__jit_form {
 } dync__jit_form;
 
 /* One of a row of them (dync__jit_stream_at).
- * transposed: blocks of it are transposed into a tile (a load) or from one (a store), and the code
- * sees the tile; lane: its own step then. tile: where in the scratch memory of a block. */
+ * transposed: blocks of it are transposed into a tile (a load) or from one (a store), or the lanes
+ * that all rows share are collected in one, and the code sees the tile; lane: its own step then.
+ * tile: where in the scratch memory of a block. */
 /* slot: among the slots */
 typedef struct dync__jit_reduce {
     int32_t phase, slot;
@@ -34,7 +35,7 @@ typedef struct dync__jit_stream {
     bool nontemporal;
     int64_t at, lane, tile, step[];
 } dync__jit_stream;
-enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE };
+enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE, DYNC__JIT_COLLECT };
 /* A gather. each 0: what is read by an index is stored as it is, by a loop over bytes instead of
  * code, which does not wait for memory. Streams: index, table, result; size 0: there is no gather.
  * each > 0: the code reads rows of the table by indices that lie as its own rows do, `each` for one

@@ -45,7 +45,7 @@ static void dync__jit_fetch(const dync__jit *jit, char *const *at, int64_t rows,
         const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         bool along = !st->transposed;
         if (st->buf < 0 || st->transposed == DYNC__JIT_TRANSPOSE_LOAD ||
-            (along && st->lane != st->bytes))
+            st->transposed == DYNC__JIT_COLLECT || (along && st->lane != st->bytes))
             continue;
         for (int64_t i = 0, n = along ? rows : lanes; i < n; i++)
             for (int64_t byte = 0; byte < (along ? lanes : rows) * st->bytes; byte += 64)
@@ -66,15 +66,26 @@ static bool dync__jit_is_flat(const dync__jit *jit, int64_t lanes)
     bool flat = !jit->sectioned && lanes * jit->most <= DYNC__BLOCK_FLAT;
     for (int s = 0; s < jit->n_streams && flat; s++) {
         const dync__jit_stream *st = dync__jit_stream_at(jit, s);
-        flat = st->transposed || st->step[0] == lanes * st->lane;
+        flat = st->transposed ? st->transposed != DYNC__JIT_COLLECT
+                              : st->step[0] == lanes * st->lane;
     }
     return flat;
 }
 
+/* n elements of `bytes` bytes, `step` apart, side by side. */
+static void dync__jit_collect(char *to, const char *from, int64_t step, int64_t n, int bytes)
+{
+    for (int64_t i = 0; i < n && bytes == 1; i++) to[i] = from[i * step];
+    for (int64_t i = 0; i < n && bytes == 2; i++) memcpy(to + 2 * i, from + i * step, 2);
+    for (int64_t i = 0; i < n && bytes == 4; i++) memcpy(to + 4 * i, from + i * step, 4);
+    for (int64_t i = 0; i < n && bytes == 8; i++) memcpy(to + 8 * i, from + i * step, 8);
+}
+
 /* One block: at[s] is where stream s has its first row and lane. Loads are transposed into tiles,
- * the code runs on `rows` by `lanes`, tiles are transposed into stores. */
+ * the code runs on `rows` by `lanes`, tiles are transposed into stores. again: the block before had
+ * the same lanes, so what all rows share is in its tile. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
-                            int64_t lanes, char *scratch)
+                            int64_t lanes, bool again, char *scratch)
 {
     dync__kernel_code entry;
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
@@ -103,7 +114,11 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         int64_t step = dync__jit_tile_step(lanes, st->bytes, flat);
         char *tile = scratch + st->tile;
         record[DYNC__GW_AT] = (int64_t)(intptr_t)(st->transposed ? tile : at[s]);
-        record[DYNC__GW_STEP] = st->transposed ? step : st->step[0];
+        record[DYNC__GW_STEP] = st->transposed == DYNC__JIT_COLLECT ? 0
+                                : st->transposed                    ? step
+                                                                    : st->step[0];
+        if (st->transposed == DYNC__JIT_COLLECT && !again)
+            dync__jit_collect(tile, at[s], st->lane, lanes, st->bytes);
         if (st->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches,
                           scratch);
@@ -130,7 +145,7 @@ static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words
                                    (uintptr_t)(r * dync__jit_stream_at(jit, s)->step[0] +
                                                l * dync__jit_stream_at(jit, s)->lane));
             dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows),
-                            DYNC__MIN(lanes - l, jit->block_lanes), scratch);
+                            DYNC__MIN(lanes - l, jit->block_lanes), false, scratch);
         }
 }
 
@@ -164,6 +179,7 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
 {
     int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, dync__jit_across(jit)),
                                     down = dync__jit_cuts(n_rows, dync__jit_down(jit));
+    int64_t first_lane = -1, around = -1;
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
@@ -176,6 +192,8 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
         int64_t lane = dync__jit_cut(jit->lanes, dync__jit_across(jit),
                                      jit->side ? left % across : n % across, &lanes);
         left /= jit->side ? across : down;
+        bool again = lane == first_lane && left == around;
+        first_lane = lane, around = left;
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = dync__jit_stream_at(jit, s);
             int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left;
@@ -186,8 +204,10 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
                                                          : NULL) +
                              (uintptr_t)to);
         }
-        (jit->squares ? dync__jit_square : dync__jit_block)(jit, at, words, rows, lanes,
-                                                            scratch + jit->tiles);
+        if (jit->squares)
+            dync__jit_square(jit, at, words, rows, lanes, scratch + jit->tiles);
+        else
+            dync__jit_block(jit, at, words, rows, lanes, again, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;

@@ -93,7 +93,7 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
     jit->most = 1;
     for (int i = 0; i < jit->n_streams; i++) {
         jit->moved += s[i].kind == DYNC__GS_MEM ? s[i].bytes : 0;
-        if (s[i].transposed)
+        if (s[i].transposed && s[i].transposed != DYNC__JIT_COLLECT)
             jit->most = DYNC__MAX(jit->most, (int)s[i].bytes),
             jit->least = DYNC__MIN(jit->least, (int)s[i].bytes);
     }

@@ -15,7 +15,7 @@ static bool dync__jit_crowds(const dync__jit *jit)
     bool crowds = false;
     for (int i = 0; i < jit->n_streams; i++) {
         const dync__jit_stream *s = dync__jit_stream_at(jit, i);
-        crowds |= (s->transposed || jit->copies) &&
+        crowds |= ((s->transposed && s->transposed != DYNC__JIT_COLLECT) || jit->copies) &&
                   dync__gt_crowds(s->transposed ? s->lane : s->step[0], s->bytes);
     }
     return crowds;
@@ -48,10 +48,11 @@ DYNC__FN void dync__jit_settle_blocks(dync__jit *jit)
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
         dync__jit_stream_at(jit, i)->tile = jit->keep_bytes - jit->tiles;
-        if (dync__jit_stream_at(jit, i)->transposed)
-            jit->keep_bytes += dync__jit_tile_bytes(jit->block_rows * 3 / 2,
-                                                    jit->block_lanes * 3 / 2,
-                                                    dync__jit_stream_at(jit, i)->bytes);
+        int way = dync__jit_stream_at(jit, i)->transposed;
+        if (way)
+            jit->keep_bytes +=
+                dync__jit_tile_bytes(way == DYNC__JIT_COLLECT ? 1 : jit->block_rows * 3 / 2,
+                                     jit->block_lanes * 3 / 2, dync__jit_stream_at(jit, i)->bytes);
     }
     /* more than a second cache */
     if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > DYNC__SECOND_CACHE;

@@ -74,8 +74,10 @@ static void dync__jb_find_blocks(dync__jb *j)
         return;
     for (int r = 0; r < j->rows.n; r++) {
         int n = 0;
-        for (int i = 0; i < j->b->k->inst.n; i++)
-            n += dync__jb_transposes(j, i, j->rows.loop[r], j->rows.extent[r]) > 0;
+        for (int i = 0; i < j->b->k->inst.n; i++) {
+            int way = dync__jb_transposes(j, i, j->rows.loop[r], j->rows.extent[r]);
+            n += way == DYNC__JIT_TRANSPOSE_LOAD || way == DYNC__JIT_TRANSPOSE_STORE;
+        }
         if (n > most) most = n, at = r;
     }
     if (!most || !dync__jb_any_order(j->b)) return;
@@ -188,7 +190,7 @@ DYNC__FN bool dync__jb_is_square(const dync__jb *j)
                   g->stream.n <= DYNC__SQUARE_STREAMS;
     for (int s = 0; s < g->stream.n; s++) {
         const dync__gen_stream *st = &g->stream.at[s];
-        square &= st->kind == DYNC__GS_MEM && st->transposed != DYNC__JIT_TRANSPOSE_STORE &&
+        square &= st->kind == DYNC__GS_MEM && st->transposed <= DYNC__JIT_TRANSPOSE_LOAD &&
                   (st->transposed ? st->bytes * g->V == 64 : st->lane <= DYNC__GL_DENSE);
     }
     dync__gen_begin_list(j->g, 2);

@@ -75,10 +75,11 @@ static bool dync__lp_wants_transposed(const dync__loop_plan *b)
             stores |= !dync__inst_has_value(in) && dync__sz_eq(inner, 1);
             continue;
         }
-        if (!dync__sz_eq(row, 1) || in->prim != DYNC__P_load ||
+        bool shared = dync__sz_eq(row, 0); /* by all rows: collected once */
+        if (!(shared || dync__sz_eq(row, 1)) || in->prim != DYNC__P_load ||
             b->k->buf.at[in->buf].mode & DYNC__BUF_OUT)
             return false;
-        transposed = true;
+        transposed |= !shared;
     }
     return stores && transposed;
 }

@@ -7,7 +7,7 @@ DYNC__LEAN
 #if DYNC__JIT
 
 /* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be
- * transposed? */
+ * transposed? Or a load that all rows share, so that lanes can be collected once for a block? */
 DYNC__FN int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t extent)
 {
     const dync__loop_plan *b = j->b;
@@ -16,13 +16,14 @@ DYNC__FN int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t ext
     const dync__buf *buf = &b->k->buf.at[in->buf];
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop),
             least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
-    if (!dync__sz_eq(dync__jb_stride(j, in->access, loop), 1) || dync__sz_eq(lane, 0) ||
-        dync__sz_eq(lane, 1))
+    if (dync__sz_eq(lane, 0) || dync__sz_eq(lane, 1) || buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT))
         return 0;
+    if (dync__sz_eq(dync__jb_stride(j, in->access, loop), 0) && in->prim == DYNC__P_load)
+        return dync__sz_eq(lane, -1) ? 0 : DYNC__JIT_COLLECT;
+    if (!dync__sz_eq(dync__jb_stride(j, in->access, loop), 1)) return 0;
     bool few = !dync__sz_lt(DYNC__GT_FEW, extent) && dync__sz_eq(lane, extent) &&
                !dync__sz_lt(j->lanes, 2 * least);
     if (!few && (dync__sz_lt(extent, least) || dync__sz_lt(j->lanes, least))) return 0;
-    if (buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT)) return 0;
     return in->prim == DYNC__P_load ? DYNC__JIT_TRANSPOSE_LOAD : DYNC__JIT_TRANSPOSE_STORE;
 }
 

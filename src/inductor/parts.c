@@ -89,6 +89,45 @@ static const dync__arg *dync__parts_of(const dync__node *n, int *n_parts)
     return cat ? n->args[0].as.list : n->args;
 }
 
+/* What a result's element costs, in additions. */
+static int dync__parts_cost(const dync__node *n, dync__arena *arena)
+{
+    dync__tensor *given = dync__arena_alloc(arena, (size_t)(n->nargs + 1) * sizeof *given);
+    dync__arg *args = dync__arena_alloc(arena, (size_t)(n->nargs + 1) * sizeof *args);
+    dync__opcall call = {.op = n->op, .row = dync__op_info(n->op), .nargs = n->nargs, .args = args};
+    if (!given || !args) return 0;
+    for (int a = 0; a < n->nargs; a++) {
+        const dync__node *x = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
+        args[a] = n->args[a];
+        if (!x) continue;
+        given[a] = (dync__tensor){.dtype = (uint8_t)x->info[0].dtype, .lay = x->info[0].lay};
+        args[a] = dync__arg_t(&given[a]);
+    }
+    return dync__op_cost(&call, arena);
+}
+
+/* Is it dear arithmetic that would be done in pieces of which much of the last vector is empty,
+ * where a copy lets it go through all at once? */
+static bool dync__parts_are_short(const dync__node *n, const dync__parts *p, dync__arena *arena)
+{
+    const dync__layout *lay = &n->info[0].lay;
+    int64_t lanes = dync__code_few_registers() ? 8 : 16, step = 1, all = 1, full = 0;
+    for (int d = 0; d < lay->ndim; d++) {
+        int64_t size = dync__loop_at_hand(lay->shape[d]);
+        if (dync__loop_at_hand(lay->stride[d]) < dync__loop_at_hand(lay->stride[p->dim]))
+            step *= size;
+        all *= size;
+    }
+    for (int i = 0; i < p->n; i++) {
+        int64_t run = (dync__loop_at_hand(p->cut[i + 1]) - dync__loop_at_hand(p->cut[i])) * step;
+        full += (run + lanes - 1) / lanes * lanes;
+    }
+    int64_t row = dync__loop_at_hand(lay->shape[p->dim]) * step;
+    return (full - row) * DYNC__FUSE_EMPTY >= full && all > DYNC__FUSE_SMALL &&
+           (full > 2 * row || all <= DYNC__FUSE_STAYS) &&
+           dync__parts_cost(n, arena) > DYNC__FUSE_FAIR;
+}
+
 /* What holds others and is read by what holds it alone is put into its memory, which is made
  * where the outermost stands. before: the last node before each that writes. */
 static void dync__parts_nest(dync__lowerer *w, const dync__node *n, const int *before)
@@ -125,6 +164,13 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
             if (cat && cat->index > written && dync__parts_joins(cat, n) &&
                 dync__parts_add(&found, cat, &n->info[0].lay))
                 w->joined[cat->index] = i;
+        }
+        if (found.dim >= 0 && dync__parts_are_short(n, &found, &w->arena)) {
+            for (int a = 0; a < n->nargs; a++) {
+                const dync__node *x = n->args[a].kind == DYNC__A_NODE ? n->args[a].as.node : NULL;
+                if (x && w->joined[x->index] == i) w->joined[x->index] = -1;
+            }
+            continue;
         }
         if (found.dim < 0) continue;
         w->parts[i] = dync__arena_copy(&w->arena, &found, sizeof found);

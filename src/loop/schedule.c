@@ -14,12 +14,32 @@ typedef struct dync__schedule_cost {
     int64_t lines, steps;
 } dync__schedule_cost;
 
+/* Does an instruction before i load from the same cache lines, whatever the loops are at? */
+static bool dync__schedule_beside(const dync__kernel *k, int i)
+{
+    const dync__inst *in = &k->inst.at[i];
+    const dync__access *a = &k->access.at[in->access];
+    int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;
+    bool beside = false;
+    for (int j = 0; j < i && !beside && in->prim == DYNC__P_load; j++) {
+        const dync__inst *other = &k->inst.at[j];
+        if (other->prim != DYNC__P_load || other->buf != in->buf) continue;
+        const dync__access *b = &k->access.at[other->access];
+        int64_t apart = a->offset - b->offset; /* sizes that are symbols are far from numbers */
+        beside = (dync__is_token(a->offset) || dync__is_token(b->offset))
+                     ? a->offset == b->offset
+                     : DYNC__MAX(apart, -apart) * bytes < DYNC__COST_LINE;
+        for (int d = 0; d < k->n_dims && beside; d++) beside = a->stride[d] == b->stride[d];
+    }
+    return beside;
+}
+
 static dync__schedule_cost dync__schedule_cost_of(const dync__kernel *k, int d)
 {
     dync__schedule_cost cost = {0, 0};
     for (int i = 0; i < k->inst.n; i++) {
         const dync__inst *in = &k->inst.at[i];
-        if (in->buf < 0) continue;
+        if (in->buf < 0 || dync__schedule_beside(k, i)) continue;
         int64_t stride = k->access.at[in->access].stride[d],
                 weight = dync__inst_has_value(in) ? 1 : 3;
         int bytes = dync__dtype_info(k->buf.at[in->buf].dtype)->bytes;

@@ -4,7 +4,8 @@
  * eagerly, forward and in training, on each level of machine code and without fusion. A failing
  * program is shrunk and printed with its seed. */
 #include <stdint.h>
-static const int64_t sizes[][2] = {{4, 6}, {1, 8}, {3, 1}, {2, 33}, {16, 17}, {5, 64}, {70, 64}};
+static const int64_t sizes[][2] = {{4, 6},   {1, 8},  {3, 1},   {2, 33},
+                                   {16, 17}, {5, 64}, {70, 64}, {600, 7}};
 #include "random_forms.h"
 #include "passes.h"
 
