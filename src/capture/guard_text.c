@@ -273,12 +273,21 @@ DYNC__RARE DYNC__FN dync__guard_failure dync__guards_reason(const dync__compiled
     return (dync__guard_failure){DYNC__MISS_gone, "keep what it uses from outside alive"};
 }
 
+DYNC__RARE static void dync__guard_dims_text(int n, const int64_t *dims, dync__str *out)
+{
+    for (int i = 0; i < n; i++) {
+        dync__str_add(out, i ? ", " : "[");
+        dync__symtab_text(dync__tls.syms, dims[i], false, out);
+    }
+    dync__str_add(out, n ? "]" : "[]");
+}
+
 DYNC__RARE static void dync__tensor_guard_text(const dync__tensor_guard *g, dync__str *out)
 {
     dync__str_addf(out, "TENSOR_MATCH %s: %s", g->source, dync__dtype_info(g->dtype)->fx);
-    dync__shape_text(out, g->ndim, g->dims);
+    dync__guard_dims_text(g->ndim, g->dims, out);
     dync__str_add(out, " stride ");
-    dync__shape_text(out, g->ndim, g->dims + g->ndim);
+    dync__guard_dims_text(g->ndim, g->dims + g->ndim, out);
     dync__str_addf(out, " requires_grad=%d", g->requires_grad);
     if (g->leaf) dync__str_addf(out, " is_leaf=%d", g->leaf - 1);
     dync__str_add(out, "\n");

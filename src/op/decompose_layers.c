@@ -46,8 +46,8 @@ static dync__dt *dync__chain_pool_dim(dync__chain *c, dync__dt *x, int64_t dim, 
     return x;
 }
 
-/* Where both sizes divide it is plain average pooling with stride = window = size / n. An empty
- * result is made by an expanded empty slice, so that it has a history. */
+/* Where both sizes divide it is plain average pooling with stride = window = size / n, of an empty
+ * image a mean. An empty result is made by an expanded empty slice, so that it has a history. */
 DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
 {
     dync__chain c = {0};
@@ -58,6 +58,11 @@ DYNC__FN dync_status dync__d_adaptive_avg_pool2d(dync__opcall *call)
     DYNC__TRY(dync__op_infer(call, &info));
     int n = x->lay.ndim;
     const int64_t *from = x->lay.shape + n - 2, *to = info.lay.shape + n - 2;
+    if (from[0] == 0 || from[1] == 0) {
+        const int64_t planes[2] = {n - 2, n - 1};
+        y = dync__chain_reduce(&c, DYNC__OP_mean, x, 2, planes, true);
+        return dync__chain_end(&c, call, dync__chain_formed(&c, y, x));
+    }
     if (to[0] == 0 || to[1] == 0 || x->lay.shape[n - 3] == 0) {
         y = dync__chain_slice(&c, dync__chain_slice(&c, x, n - 2, 0, 1), n - 1, 0, 1);
         y = dync__chain_shape(&c, DYNC__OP_expand, y, n, info.lay.shape);

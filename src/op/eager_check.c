@@ -68,12 +68,13 @@ DYNC__RARE static dync_status dync__eager_check_index(const dync__tensor *index,
     return found ? dync__fail_index(dync__tls.within, bad, size) : DYNC_OK;
 }
 
-/* Argument 1, of an integer division. */
+/* Argument 1, of an integer division; nothing is divided where argument 0 is empty. */
 static dync_status dync__eager_check_divisor(const dync__opcall *call)
 {
-    const dync__arg *a = &call->args[1];
+    const dync__arg *of = &call->args[0], *a = &call->args[1];
     int64_t zero = 0;
     bool found = dync__arg_is_number(a) && a->as.i == 0;
+    if (of->kind == DYNC__A_TENSOR && of->as.t->numel == 0) return DYNC_OK;
     if (a->kind == DYNC__A_TENSOR) DYNC__TRY(dync__eager_look(a->as.t, 0, 0, &zero, &found));
     return found ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError")
                  : DYNC_OK;

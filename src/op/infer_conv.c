@@ -287,7 +287,8 @@ DYNC__FN dync_status dync__i_max_pool2d_backward(const dync__opcall *call, dync_
     return dync__infer_fresh(out, x->dtype, x->device, n, x->lay.shape);
 }
 
-/* Arguments (input, output_size): the windows follow from both sizes (decompose_layers.c). */
+/* Arguments (input, output_size): the windows follow from both sizes (decompose_layers.c). One
+ * window is the mean, which an image without elements has, too: NaN. */
 DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync__info *out)
 {
     dync__tensor *x;
@@ -298,8 +299,9 @@ DYNC__FN dync_status dync__i_adaptive_avg_pool2d(const dync__opcall *call, dync_
     if (n != 3 && n != 4) return dync__fail(DYNC_ERR_SHAPE, "expected 3D or 4D input, got %dD", n);
     DYNC__TRY(dync__infer_dims2(&call->args[1], "output_size", NULL, 0, size));
     memcpy(shape, x->lay.shape, (size_t)n * sizeof shape[0]);
+    bool whole = size[0] == 1 && size[1] == 1;
     for (int i = 0; i < 2; i++) {
-        if (shape[n - 2 + i] == 0 || size[i] > INT16_MAX)
+        if ((shape[n - 2 + i] == 0 && !whole) || size[i] > INT16_MAX)
             return dync__fail(DYNC_ERR_SHAPE,
                               "expected input of non-zero size and an output "
                               "size of at most 32767, got %lld and %lld",

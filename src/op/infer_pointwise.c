@@ -179,16 +179,19 @@ DYNC__FN dync_status dync__i_pow(const dync__opcall *call, dync__info *out)
     return dync__i_binary(call, out);
 }
 
-/* Integers are not divided by zero; a tensor's elements are looked at when it runs. */
+/* Integers are not divided by zero, if there are any; a tensor's elements are looked at when it runs. */
 DYNC__FN dync_status dync__i_divide(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *by = &call->args[1];
     dync__lower_divisors();
     dync__eager_checks();
-    if (dync__arg_is_number(by) && by->as.i == 0 &&
-        dync__dtype_info(dync__op_common_dtype(call))->kind != 'f')
-        return dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError");
-    return dync__i_binary(call, out);
+    DYNC__TRY(dync__i_binary(call, out));
+    bool some = true;
+    for (int d = 0; d < out->lay.ndim; d++) some = some && out->lay.shape[d] != 0;
+    return some && dync__arg_is_number(by) && by->as.i == 0 &&
+                   dync__dtype_info(dync__op_common_dtype(call))->kind != 'f'
+               ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError")
+               : DYNC_OK;
 }
 
 /* A binary operator without an integer form: the common dtype must be floating. */

@@ -337,7 +337,8 @@ DYNC__FN dync_status dync__lower_pointwise(dync__pb *pb, const dync__opcall *cal
     dync__lb b;
     int value[DYNC__MAX_ARGS], common = dync__op_common_dtype(call);
     int64_t stride[DYNC_MAX_DIMS];
-    if (call->row->flags & DYNC__OP_DIVIDES && dync__dtype_info(common)->kind != 'f')
+    if (call->row->flags & DYNC__OP_DIVIDES && dync__dtype_info(common)->kind != 'f' &&
+        !dync__lower_empty(out))
         DYNC__TRY(dync__lower_divisor(pb, call, in));
     if (!dync__lower_begin(pb, &b, 0, out->lay.ndim, out->lay.shape)) return DYNC_ERR_MEMORY;
     for (int i = 0; i < call->nargs; i++) {

@@ -15,10 +15,10 @@ DYNC__RARE DYNC__FN void dync__shape_text(dync__str *s, int ndim, const int64_t 
     dync__str_addc(s, '[');
     for (int i = 0; i < ndim; i++) {
         if (i) dync__str_add(s, ", ");
-        if (dync__tls.syms)
+        if (dync__sz_by_data(shape[i]))
             dync__symtab_text(dync__tls.syms, shape[i], false, s);
         else
-            dync__str_addf(s, "%lld", (long long)shape[i]);
+            dync__str_addf(s, "%lld", (long long)dync__sz_hint(shape[i]));
     }
     dync__str_addc(s, ']');
 }

@@ -322,6 +322,34 @@ TEST(inside_a_traced_function)
             dync_compiled_free(f);
         }
 }
+/* What does not fit is told with the sizes of this call, also where the graph's are symbols; those
+ * that data decide have names alone. */
+static dync_tensor *product_of(dync_tensor *x, dync_tensor *y) { return dync_matmul(x, y); }
+static dync_tensor *stack_of(dync_tensor *x, dync_tensor *y)
+{
+    return dync_stack(dync_tuple(dync_relu(x), y), 0);
+}
+static dync_tensor *places_of(dync_tensor *x, dync_tensor *y)
+{
+    return dync_gather(y, 0, dync_to_dtype(dync_masked_select(x, dync_gt(x, 0)), DYNC_I64));
+}
+TEST(sizes_are_those_of_the_call)
+{
+    dync_compile_options o = {.dynamic = DYNC_DYNAMIC_ON, .capture_dynamic_shapes = true};
+    dync_tensor *x = dync_ones(dync_shape(5, 6)), *y = dync_ones(dync_shape(7, 8));
+    BAD(dync_call(dync_compile_opt(DYNC_FN(product_of), "f", o), x, y), DYNC_ERR_SHAPE,
+        "f32[5, 6] x f32[7, 8]: inner sizes 6 and 7 differ");
+    BAD(dync_call(dync_compile_opt(DYNC_FN(stack_of), "f", o), x, y), DYNC_ERR_SHAPE,
+        "[5, 6] and [7, 8]");
+    dync_compiled *f = dync_compile_opt(DYNC_FN(product_of), "f", o);
+    EXPECT(dync_call(f, x, dync_ones(dync_shape(6, 2))) != NULL);
+    BAD(dync_call(f, dync_ones(dync_shape(9, 4)), x), DYNC_ERR_SHAPE,
+        "f32[9, 4] x f32[5, 6]: inner sizes 4 and 5 differ");
+    dync_compiled_free(f);
+    o.fullgraph = true;
+    BAD(dync_call(dync_compile_opt(DYNC_FN(places_of), "f", o), x, y), DYNC_ERR_SHAPE,
+        "[u0] and [7, 8]");
+}
 TEST(outside_of_a_traced_function)
 {
     int64_t k = 3;

@@ -218,6 +218,18 @@ edge('pow_', b8, 2)
 for s in ([1, 2, 4, 4], [2, 4, 4], [0, 2, 4, 4], [1, 0, 4, 4], [0, 4, 4], [1, 2, 0, 4]):
     for o in ([0, 0], [0, 2], [2, 0], [2, 2], [-1, 2]):
         edge('adaptive_avg_pool2d', (G if s[-3] and all(o) else T)('f32', s, 'n0'), Dims(o))
+# one place is the mean, which an image without elements has, too
+for d in FLOATS:
+    for s in ([1, 2, 0, 4], [1, 2, 4, 0], [2, 0, 4], [2, 0, 0], [0, 2, 0, 4], [1, 0, 0, 4]):
+        edge('adaptive_avg_pool2d', G(d, s, 'n0'), Dims([1, 1]))
+
+# nothing is divided by zero where there is nothing to divide
+for n in ('floor_divide', 'remainder', 'fmod'):
+    for d in ('i64', 'i32', 'u8', 'i8'):
+        for s in ([0], [2, 0], [1]):
+            x = T(d, s, 'n0') if 0 in s else v(d, [3])
+            for zero in (0, v(d, [0], []), v(d, [0])):
+                edge(n, x, zero)
 
 for s in ([0], [0, 3], [0, 0], [0, 3, 2], [2, 0], [3]):
     C = s[1] if len(s) > 1 else s[0]
