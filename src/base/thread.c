@@ -95,7 +95,13 @@ static void dync__thread_unlink(dync__thread *t)
 DYNC__RARE DYNC__FN void dync__thread_end(dync__thread *t)
 {
     for (int round = 0; round < 2; round++) {
-        for (int i = dync__threads.n_on_exit - 1; i >= 0; i--) dync__threads.on_exit[i](t);
+        /* as they are now: another thread may add one, whose state this one then does not have */
+        void (*fn[DYNC__THREAD_FNS])(dync__thread *);
+        dync__lock(&dync__threads.lock);
+        int n = dync__threads.n_on_exit;
+        memcpy(fn, dync__threads.on_exit, sizeof fn);
+        dync__unlock(&dync__threads.lock);
+        while (n > 0) fn[--n](t);
     }
     DYNC__COUNTER_ADD(cache_hits, (int64_t)t->cache_hits);
     t->cache_hits = 0;

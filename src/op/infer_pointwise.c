@@ -179,7 +179,8 @@ DYNC__FN dync_status dync__i_pow(const dync__opcall *call, dync__info *out)
     return dync__i_binary(call, out);
 }
 
-/* Integers are not divided by zero, if there are any; a tensor's elements are looked at when it runs. */
+/* Integers, where there are any, are not divided by zero; a tensor's elements are looked at when it
+ * runs. */
 DYNC__FN dync_status dync__i_divide(const dync__opcall *call, dync__info *out)
 {
     const dync__arg *by = &call->args[1];

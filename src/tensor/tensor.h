@@ -104,7 +104,7 @@ DYNC__FN dync_status dync__layout_view(const dync__layout *in, int ndim, const i
 DYNC__FN bool dync__layout_is_countable(const dync__layout *);
 /* elements of storage it reaches: 1 + the last, 0 where empty */
 DYNC__FN int64_t dync__layout_span(const dync__layout *);
-/* [2, 3]: symbolic sizes by their values in this call, as the user gave them; u0 where data decide */
+/* [2, 3]: symbolic sizes as this call has them, u0 where data decide */
 DYNC__FN void dync__shape_text(dync__str *, int ndim, const int64_t *shape);
 
 /* ---- storage and tensors (tensor.c) ---------------------------------------------------------- */
