@@ -170,8 +170,9 @@ static dync_value fn_matmul(const dync_value *v, int n, void *user)
 {
     dync_tensor *a = tensor(v[0]), *b = tensor(v[1]);
     (void)n, (void)user;
-    return DYNC_V(
-        dync_matmul(p[0] ? dync_transpose(a, -2, -1) : a, p[1] ? dync_transpose(b, -2, -1) : b));
+    if (p[0]) a = dync_transpose(a, -2, -1);
+    if (p[1]) b = dync_transpose(b, -2, -1);
+    return DYNC_V(p[2] ? dync_int_mm(a, b) : dync_matmul(a, b));
 }
 
 /* ---- modules --------------------------------------------------------------------------------- */
@@ -501,6 +502,7 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, name) == 0) kind = &kinds[i];
     if (!kind || n_in > MOST_INPUTS || n_numbers > 16) return DYNC_ERR_VALUE;
+    memset(numbers, 0, sizeof numbers);
     p = memcpy(numbers, row_numbers, (size_t)n_numbers * sizeof *numbers);
     n_convs = 0;
     net = NULL;
@@ -510,6 +512,7 @@ int peer_open(const char *name, const int64_t *row_numbers, int n_numbers, const
         for (int i = 0; i < n_in; i++) args[i] = DYNC_V(dync_retain(wrap(&in[i])));
         n_args = n_in;
         if (kind->make) net = kind->make();
+        if (n_state) dync_module_to_dtype(net, (dync_dtype)state[0].dtype);
         for (int i = 0; i < n_state; i++) {
             const char *dot = strrchr(state[i].name, '.');
             bool buffer = strncmp(dot ? dot + 1 : state[i].name, "running_", 8) == 0;

@@ -180,6 +180,47 @@ def module(make, *inputs):
     return build
 
 
+def sixteen_bits(add, index):
+    """The same kinds in bf16 and f16, and products of 8-bit integers. Results are rounded to 8 and 11 bits: a few of the last may differ."""
+    for name, dtype, tol in (("bf16", torch.bfloat16, 3e-2), ("f16", torch.float16, 4e-3)):
+        cast = lambda *shape, d=dtype: lambda: torch.randn(*shape).to(d)
+        put = lambda kind, what, numbers, build, **k: add(name, f"{what} {name}", kind, numbers, build, tol=k.pop("tol", tol), **k)
+        module_of = lambda make, *inputs, d=dtype: module(lambda: settled(make()).to(d), *inputs)
+        for i in (0, 2):
+            for e in (12, 18, 22):
+                put("chain", f"{CHAINS[i][0]}, 2^{e}", [i], function(CHAINS[i][1], cast(1 << e), cast(1 << e)))
+        for what, number, fn in REDUCTIONS:
+            if what != "argmax":
+                for dim in (1, 0):
+                    put("reduce", f"{what} 1024x1024 dim {dim}", [number, dim], function(lambda x, fn=fn, dim=dim: fn(x, dim), cast(1024, 1024)))
+        put("reduce", "layer_norm 1024x1024", [2, 1], function(lambda x, w, b: F.layer_norm(x, (1024,), w, b), cast(1024, 1024), cast(1024), cast(1024)))
+        put("reduce", "rms_norm 1024x1024", [3, 1], function(lambda x, w: F.rms_norm(x, (1024,), w, 1e-6), cast(1024, 1024), cast(1024)))
+        put("move", "2 * rows 4096 of 10000x256", [3], function(lambda a, i: a.index_select(0, i) * 2, cast(10000, 256), index(10000, 4096)))
+        put("move", "index_add along 0, 1024x256", [23, 0], function(lambda a, i, s: a.index_add(0, i, s), cast(1024, 256), index(1024, 1024), cast(1024, 256)), tol=6e-2)
+        put("move", "embedding bag: sums of 32 rows of 10000x64", [20], function(lambda w, i: F.embedding(i, w).sum(1), cast(10000, 64), index(10000, 512, 32)))
+        for ta, tb, *shapes in ((0, 0, (64, 64), (64, 64)), (0, 0, (256, 256), (256, 256)), (0, 0, (1000, 1000), (1000, 1000)), (0, 0, (1, 1024), (1024, 1024)),
+                                (0, 0, (16, 1024), (1024, 1024)), (0, 0, (128, 768), (768, 256)), (1, 0, (512, 512), (512, 512)), (0, 1, (512, 512), (512, 512)),
+                                (0, 1, (8, 128, 32), (8, 128, 32)), (0, 0, (8, 128, 128), (8, 128, 32))):
+            what = "matmul " + " ".join("x".join(map(str, shape)) for shape in shapes) + ", a.T" * ta + ", b.T" * tb
+            put("matmul", what, [ta, tb], function(lambda a, b, ta=ta, tb=tb: torch.matmul(a.transpose(-1, -2) if ta else a, b.transpose(-1, -2) if tb else b),
+                                                   cast(*shapes[0]), cast(*shapes[1])))
+        for batch, inner, outer, act in ((1, 784, 256, 1), (64, 784, 256, 1), (128, 256, 1024, 2), (512, 512, 512, 1)):
+            put("linear", f"linear {batch}x{inner}x{outer} {('', 'relu', 'gelu')[act]}", [inner, outer, act], module_of(lambda i=inner, o=outer, a=act: LinearAct(i, o, a), cast(batch, inner)))
+        for *numbers, size in ((3, 64, 7, 2, 1, 1, 224), (64, 64, 3, 1, 1, 1, 56), (128, 128, 3, 1, 1, 1, 28), (512, 512, 3, 1, 1, 1, 7), (64, 256, 1, 1, 1, 0, 56),
+                               (512, 128, 1, 1, 1, 1, 28), (144, 144, 3, 1, 144, 3, 56)):
+            i, o, k, s, g, a = numbers
+            put("conv", f"conv {k}x{k} {i}->{o} at {size}" + (f" /{s}" if s > 1 else "") + (" depthwise" if g > 1 else ""), numbers, module_of(lambda n=numbers: ConvBn(*n), cast(1, i, size, size)))
+        put("mlp", "MLP 784-256-10, batch 64", [784, 256, 10], module_of(lambda: mlp(784, 256, 10), cast(64, 784)))
+        for batch in (1, 8):
+            put("block", f"transformer block 128x256, batch {batch}", [256, 8, 0], module_of(lambda: Block(256, 8, False), cast(batch, 128, 256)))
+        put("resnet", "ResNet-18, 1x3x64x64", [10], module_of(lambda: ResNet(10), cast(1, 3, 64, 64)), tol=5 * tol)
+        put("gpt", "GPT 4 layers 256, 128 places", [256, 8, 1, 4, 1000, 128], module_of(lambda: GPT(256, 8, 4, 1000, 128), index(1000, 1, 128)), tol=5 * tol)
+    byte = lambda *shape: lambda: torch.randint(-128, 128, shape).to(torch.int8)
+    for m, k, n in ((64, 64, 64), (256, 256, 256), (1000, 1000, 1000), (32, 1024, 1024), (128, 768, 256)):
+        add("int8", f"int_mm {m}x{k}x{n}", "matmul", [0, 0, 1], function(torch._int_mm, byte(m, k), byte(k, n)))
+    add("int8", "int_mm 512, b.T", "matmul", [0, 1, 1], function(lambda a, b: torch._int_mm(a, b.T), byte(512, 512), byte(512, 512)))
+
+
 def table():
     rows = []
     add = lambda *a, **k: rows.append(Row(*a, **k))
@@ -322,5 +363,6 @@ def table():
         module(lambda: Block(256, 8, False), randn(1, 128, 256), randn(1, 128, 256)), loss=square_error)
     add("training", "train GPT 2 layers 128, 2x64", "train_gpt", [128, 4, 1, 2, 256, 64],
         module(lambda: GPT(128, 4, 2, 256, 64), index(256, 2, 64), index(256, 2, 64)), loss=class_error)
+    sixteen_bits(add, index)
     living.add(lambda name, kind, numbers, build, program: add("living", name, kind, numbers, build, tol=1e-3, program=program), GPT, mlp, randn, index)
     return rows
