@@ -283,6 +283,8 @@ DYNC__PLAIN
 #include "kernel/conv.h"
 #include "kernel/conv.c"
 #include "kernel/conv_direct.c"
+#include "kernel/conv_parts.c"
+#include "kernel/conv_narrow.c"
 #include "kernel/conv_rows.c"
 #include "kernel/conv_int.c"
 #include "kernel/pooling.c"

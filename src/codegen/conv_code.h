@@ -21,7 +21,8 @@ enum {
     DYNC__CT_FREE = 4, /* registers that accumulators leave */
     DYNC__CT_ROUND = DYNC__CT_UNROLL / 2
 };
-/* DOT: BROADCAST of fours of bytes, u8 of the input by i8 of the weights, with sums in i32. */
+/* DOT: BROADCAST of fours of bytes, u8 of the input by i8 of the weights, with sums in i32. PAIRS:
+ * of pairs of bf16, with sums in f32. */
 /* WHERE: MAX, and where it was found: the number of its tap (the w of dync__ctap), to which the
  * place's own is added. */
 /* TURN: no sum but a Winograd transform, M X M^T of a small square of vectors X: w_b m * 4 + which,
@@ -30,6 +31,7 @@ enum {
 typedef enum {
     DYNC__CT_BROADCAST,
     DYNC__CT_DOT,
+    DYNC__CT_PAIRS,
     DYNC__CT_VECTOR,
     DYNC__CT_MAX,
     DYNC__CT_SUM,

@@ -81,9 +81,11 @@ static void dync__ct_weights(void *of, int reg, int b, int k)
 /* Each element of the input times B vectors of weights. */
 static void dync__ct_broadcast(dync__ct *c, int k)
 {
-    bool dot = c->t->op == DYNC__CT_DOT;
-    dync__gen_sums sums = {.v = dot ? dync__vt_of(DYNC_I32, c->v.lanes) : c->v,
-                           .dot = dot ? DYNC_U8 : 0,
+    int op = c->t->op;
+    dync__gen_sums sums = {.v = op == DYNC__CT_DOT ? dync__vt_of(DYNC_I32, c->v.lanes) : c->v,
+                           .dot = op == DYNC__CT_DOT     ? DYNC_U8
+                                  : op == DYNC__CT_PAIRS ? DYNC_BF16
+                                                         : 0,
                            .rows = c->t->P,
                            .vectors = c->t->B,
                            .b = c->wreg,
@@ -103,7 +105,7 @@ static void dync__ct_broadcast(dync__ct *c, int k)
 static void dync__ct_products(dync__ct *c, int k)
 {
     const dync__ctile *t = c->t;
-    if (t->op == DYNC__CT_BROADCAST || t->op == DYNC__CT_DOT) {
+    if (t->op <= DYNC__CT_PAIRS) {
         dync__ct_broadcast(c, k);
         return;
     }

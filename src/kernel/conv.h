@@ -45,6 +45,21 @@ DYNC__FN const char *dync__conv_plane(const dync__conv *v, const void *base, int
                                       int64_t plane);
 DYNC__FN char *dync__conv_out(const dync__conv *v, void *base, int64_t planes, int64_t plane);
 
+/* conv_parts.c: all of it, what follows included; a worker's status */
+DYNC__RARE DYNC__FN dync_status dync__conv_run(dync__conv *v);
+DYNC__FN dync_status dync__conv_status(const dync__conv *v);
+
+/* conv_narrow.c: [planes, channels, area] of BF16 or I8 (lifted to U8) as words of two or four
+ * channels, [planes, words, area]; channels may leave the last word of a plane part empty. */
+typedef struct dync__conv_words {
+    const char *from;
+    char *to;
+    int64_t planes, channels, words, area;
+    int type; /* DYNC__GT_BF16 or DYNC__GT_U8 */
+} dync__conv_words;
+DYNC__FN int64_t dync__conv_words_bytes(const dync__conv_words *);
+DYNC__FN void dync__conv_words_run(dync__conv_words *);
+
 /* conv_rows.c: the tensor behind the second operand, where it is an input of the plan; or NULL */
 DYNC__FN const dync__tensor *dync__conv_owner(const dync__kcall *c);
 

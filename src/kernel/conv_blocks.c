@@ -33,7 +33,7 @@ static void dync__cj_fill(const dync__cj *v, float *to, int64_t n)
     bool max = v->what == DYNC__CJ_MAX || v->what == DYNC__CJ_WHERE;
     float x = max ? -HUGE_VALF : 0.0f;
     if (!max) /* a byte of 0, lifted, is 128 */
-        memset(to, v->s.bytes ? 0x80 : 0, (size_t)n * sizeof *to);
+        memset(to, v->s.dtype == DYNC_I8 ? 0x80 : 0, (size_t)n * sizeof *to);
     else
         for (int64_t i = 0; i < n; i++) to[i] = x;
 }

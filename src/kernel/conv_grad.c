@@ -149,7 +149,7 @@ DYNC__RARE static void dync__cj_weight_image(dync__cj_work *w, int64_t n, int th
 {
     const dync__cj *v = w->v;
     w->in = w->data->in + n * v->s.c * v->h * v->w;
-    w->weight = w->data->weight + n * v->s.o * v->oh * v->ow;
+    w->weight = (const float *)w->data->weight + n * v->s.o * v->oh * v->ow;
     if (threads == 1) {
         dync__cj_weight_in(w, 0, 1);
         dync__cj_weight_part(w, 0, 1);

@@ -9,7 +9,6 @@
  * f64. */
 #include "../dync.in.h"
 #include "conv.h"
-#include "matmul.h"
 #include "operand.h"
 DYNC__WARM
 
@@ -18,7 +17,7 @@ enum { DYNC__CONV_INT_F32 = 1024 };
 typedef struct dync__conv_int {
     /* over words, [N, groups, words, H, W] of them; NULL: the other way */
     dync__cj *tiles;
-    int64_t n, groups, gc, words, area;
+    dync__conv_words words;
     /* the convolution of floats: dense operands x, w, y */
     dync__kcall *call; /* or NULL */
     int64_t numel[3];
@@ -44,15 +43,15 @@ DYNC__RARE static void dync__conv_int_tiles(dync__conv_int *v, const dync__kcall
     const dync__attr_conv *a = &c->attr.conv;
     const int64_t *x = c->operand[0].lay.shape, *w = c->operand[1].lay.shape,
                   *y = c->operand[c->n - 1].lay.shape;
-    v->n = x[0];
-    v->groups = a->groups;
-    v->gc = w[1];
-    v->words = (w[1] + 3) / 4;
-    v->area = x[2] * x[3];
-    v->at[3] = (size_t)(v->n * v->groups * v->words * v->area) * 4;
-    if (v->gc == 1) return;
-    dync__cj_shape s = {v->n,
-                        v->groups * v->words,
+    v->words = (dync__conv_words){.planes = x[0] * a->groups,
+                                  .channels = w[1],
+                                  .words = (w[1] + 3) / 4,
+                                  .area = x[2] * x[3],
+                                  .type = DYNC__GT_U8};
+    v->at[3] = (size_t)dync__conv_words_bytes(&v->words);
+    if (w[1] == 1) return;
+    dync__cj_shape s = {x[0],
+                        a->groups * v->words.words,
                         x[2],
                         x[3],
                         w[0],
@@ -66,9 +65,10 @@ DYNC__RARE static void dync__conv_int_tiles(dync__conv_int *v, const dync__kcall
                         a->pad[1],
                         a->dilation[0],
                         a->dilation[1],
-                        v->groups,
+                        a->groups,
                         0,
-                        v->gc};
+                        w[1],
+                        DYNC_I8};
     v->tiles = dync__cj_new(&s, DYNC__CJ_FORWARD, &(dync__cj_form){false, false, NULL});
 }
 
@@ -76,11 +76,10 @@ DYNC__RARE static void dync__conv_int_tiles(dync__conv_int *v, const dync__kcall
 static dync_status dync__conv_int_words(const dync__kcall *c, const dync__dense *d, char *room)
 {
     const dync__conv_int *v = c->state;
-    const char *x = d[0].data;
-    for (int64_t i = 0; i < v->n * v->groups; i++)
-        dync__mm_interleave(room + i * v->words * v->area * 4, x + i * v->gc * v->area, v->area,
-                            v->area, v->gc, 1, DYNC__GT_U8);
-    dync__mm_lift(room, (int64_t)v->at[3]);
+    dync__conv_words words = v->words;
+    words.from = d[0].data;
+    words.to = room;
+    dync__conv_words_run(&words);
     dync__cj_data all = {.in = (const float *)(const void *)room,
                          .weight = d[1].data,
                          .bias = c->n == 4 ? d[2].data : NULL,

@@ -6,9 +6,10 @@
 #include "../codegen/conv_code.h"
 
 /* What is to be computed, as conv.c and pooling.c know it; f32. For the data gradient x is what
- * comes out and y what goes in. bytes, unless 0: a group's channels of I8, which stand in fours in
- * the words that `c` counts (FORWARD of conv_int.c; those of the input lifted by 128 to U8, bias
- * and sums I32). */
+ * comes out and y what goes in. dtype: of the weights as they are given, F32, F16, BF16 or I8.
+ * narrow, unless 0: a group's channels of BF16 or I8, which stand in pairs or fours in the words
+ * that `c` counts (FORWARD; conv_narrow.c). Bytes of the input are lifted by 128 to U8, their bias
+ * and sums I32. */
 typedef enum {
     DYNC__CJ_FORWARD,
     DYNC__CJ_INPUT,
@@ -19,7 +20,8 @@ typedef enum {
 } dync__cj_what;
 typedef struct dync__cj_shape {
     int64_t n, c, h, w, o, oh, ow, kh, kw, sy, sx, py, px, dy, dx, groups,
-        winograd /* 0, 2, 4: places of a side of a tile */, bytes;
+        winograd /* 0, 2, 4: places of a side of a tile */, narrow;
+    int dtype;
 } dync__cj_shape;
 typedef struct dync__cj dync__cj;
 /* Arrays in blocks: [N, C / V, H, W, V] instead of [N, C, H, W]; V is this machine's, C a multiple
@@ -38,7 +40,8 @@ typedef void (*dync__done_fn)(void *user, int64_t begin, int64_t end);
 /* owner: the tensor whose memory weight is, or NULL: packed weights are kept while it is the same
  * and unwritten. */
 typedef struct dync__cj_data {
-    const float *in, *weight, *bias, *after[DYNC__AFTER_SOURCES];
+    const float *in, *bias, *after[DYNC__AFTER_SOURCES];
+    const void *weight; /* of the shape's dtype */
     float *out;
     const dync__tensor *owner;
     int64_t *index;
@@ -58,7 +61,8 @@ DYNC__INLINE void dync__lines_done(dync__done_fn done, void *user, int64_t high,
 /* Code and tables for it; NULL where the portable form serves (no error). */
 DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *, int what, const dync__cj_form *);
 DYNC__FN void dync__cj_free(dync__cj *);
-DYNC__FN size_t dync__cj_bytes(const dync__cj *); /* that a run takes */
+DYNC__FN size_t dync__cj_bytes(const dync__cj *);  /* that a run takes */
+DYNC__FN bool dync__cj_by_words(const dync__cj *); /* the input is given in words; NULL: no */
 /* Row-major arrays: FORWARD in x, weight, bias or NULL, out y; INPUT in gy, weight, out gx; WEIGHT
  * in x, weight: gy, out gw; MAX, AVERAGE in x, out y, bias: the divisor; WHERE: MAX with index: the
  * greatest element's place in its plane. */

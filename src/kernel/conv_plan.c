@@ -123,7 +123,7 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
     bool gradient = v->what == DYNC__CJ_INPUT;
     int64_t gc = s->c / s->groups, go = s->o / s->groups;
     v->t = dync__target_now();
-    v->depthwise = (gc == 1 && go == 1 && s->groups > 1 && !s->bytes) || v->what >= DYNC__CJ_MAX;
+    v->depthwise = (gc == 1 && go == 1 && s->groups > 1 && !s->narrow) || v->what >= DYNC__CJ_MAX;
     int64_t out = v->depthwise ? s->c : gradient ? gc : go, in = gradient ? go : gc;
     /* 17 .. 24: three vectors of 8, not two of 16 */
     bool half = (out + 15) % 16 < 8 && out <= 40 &&
@@ -134,8 +134,9 @@ DYNC__RARE static void dync__cj_channels(dync__cj *v)
             : v->what == DYNC__CJ_MAX     ? DYNC__CT_MAX
             : v->what == DYNC__CJ_AVERAGE ? DYNC__CT_SUM
             : v->depthwise                ? DYNC__CT_VECTOR
-            : s->bytes                    ? DYNC__CT_DOT
-                                          : DYNC__CT_BROADCAST;
+            : !s->narrow                  ? DYNC__CT_BROADCAST
+            : s->dtype == DYNC_BF16       ? DYNC__CT_PAIRS
+                                          : DYNC__CT_DOT;
     v->groups = v->depthwise ? (s->c + v->V - 1) / v->V : s->groups;
     v->ic = v->depthwise ? v->V : gradient ? go : gc;
     v->oc = v->depthwise ? v->V : out;
@@ -286,9 +287,10 @@ DYNC__FN int dync__cj_lanes(void)
 DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what,
                                            const dync__cj_form *form)
 {
-    if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 ||
-        !dync__target_now() ||
-        (s->bytes && dync__target_now()->dot(dync__target_now(), DYNC_U8) != DYNC__DOT_ONE))
+    const dync__target *t = dync__target_now();
+    int narrow = s->dtype == DYNC_BF16 ? DYNC_BF16 : DYNC_U8;
+    if (s->n * s->c * s->o * s->h * s->w * s->oh * s->ow == 0 || s->kh * s->kw == 0 || !t ||
+        (s->narrow && t->dot(t, narrow) != DYNC__DOT_ONE))
         return NULL;
     dync__error_guard guard;
     dync__error_guard_begin(&guard); /* without memory the portable form serves */
@@ -323,6 +325,8 @@ DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v)
            (size_t)(v->groups * v->ocb * (1 + v->after.list.n_sources)) * line;
 }
 
+DYNC__FN bool dync__cj_by_words(const dync__cj *v) { return v && v->s.narrow; }
+
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v)
 {
     if (!v) return;
@@ -342,6 +346,7 @@ DYNC__RARE DYNC__FN dync__cj *dync__cj_new(const dync__cj_shape *s, int what,
 }
 DYNC__RARE DYNC__FN void dync__cj_free(dync__cj *v) { (void)v; }
 DYNC__RARE DYNC__FN size_t dync__cj_bytes(const dync__cj *v) { return (void)v, 0; }
+DYNC__FN bool dync__cj_by_words(const dync__cj *v) { return (void)v, false; }
 DYNC__FN dync_status dync__cj_run(dync__cj *v, const dync__cj_data *d)
 {
     (void)v, (void)d;

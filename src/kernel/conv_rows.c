@@ -1,12 +1,10 @@
-/* kernel/conv_rows.c: a group of one image, images and groups shared among threads, and the rows of
- * the kernel table for convolutions. Before: conv_direct.c. */
+/* kernel/conv_rows.c: the rows of the kernel table for convolutions. Before: conv_parts.c; tiles in
+ * machine code by conv_plan.c where there are some. */
 #include "../dync.in.h"
 #include "conv_jit.h"
 #include "gemm.h"
 #include "conv.h"
 DYNC__BESIDE_JIT
-
-/* ---- one group of one image ------------------------------------------------------------------ */
 
 static void dync__conv_done(void *user, int64_t begin, int64_t end)
 {
@@ -15,143 +13,6 @@ static void dync__conv_done(void *user, int64_t begin, int64_t end)
     dync_status status =
         dync__code_run_part(c->epilogue, v->data + c->n, begin, end, c->epilogue_rows);
     if (status != DYNC_OK) DYNC__ATOMIC_STORE(&v->status, status);
-}
-
-/* Of a worker's failed allocation only its own context knows. */
-static dync_status dync__conv_status(const dync__conv *v)
-{
-    return v->status == DYNC_ERR_MEMORY ? dync__fail_memory(0) : v->status;
-}
-
-/* y of one group of one image: [go, ck] by columns [ck, pixels], some output rows at a time, each
- * reported as it is done. columns: of dync__conv_room; not read where the input is the columns. */
-DYNC__RARE static void dync__conv_forward_one(dync__conv *v, int64_t image, int64_t group,
-                                              void *columns)
-{
-    int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
-    const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
-    const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
-    const void *bias = v->bias ? dync__conv_plane(v, v->bias, 1, group * v->go) : NULL;
-    char *y = dync__conv_out(v, v->y, area, image * v->o + group * v->go);
-    if (v->direct) {
-        if (v->bytes == 8)
-            dync__conv_bias_d(v, bias, (double *)(void *)y, v->go);
-        else
-            dync__conv_bias_f(v, bias, (float *)(void *)y, v->go);
-    }
-    for (int64_t o = 0; v->direct && o < v->go; o++)
-        dync__conv_direct(v, DYNC__CONV_Y, x, dync__conv_plane(v, w, ck, o), NULL,
-                          dync__conv_out(v, y, area, o), columns);
-    int64_t line = image * v->o + group * v->go, some = v->block;
-    if (v->pointwise && v->done)
-        some = DYNC__MAX(DYNC__MIN(DYNC__CONV_HOT / (v->go * v->ow * v->bytes), v->oh), 1);
-    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += some) {
-        int64_t rows = DYNC__MIN(some, v->oh - oy), n = rows * v->ow, at = oy * v->ow * v->bytes;
-        if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-        dync__conv_gemm(v, v->go, n, ck, w, ck, 1, v->pointwise ? (const char *)x + at : columns,
-                        v->pointwise ? area : n, 1, y + at, area, bias, true);
-        dync__lines_done(v->done, v, v->oh, line, v->go, oy, rows);
-    }
-    if (v->direct) dync__lines_done(v->done, v, v->oh, line, v->go, 0, v->oh);
-}
-
-/* gx of one group of one image: columns' gradient w^T gy, added up by col2im, rows of y in
- * order. */
-DYNC__RARE static void dync__conv_input_one(dync__conv *v, int64_t image, int64_t group,
-                                            void *columns)
-{
-    int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow, plane = v->h * v->w;
-    char *gx = dync__conv_out(v, v->gx, plane, image * v->c + group * v->gc);
-    const void *w = dync__conv_plane(v, v->weight, ck, group * v->go);
-    const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
-    if (v->pointwise) {
-        dync__conv_gemm(v, ck, area, v->go, w, 1, ck, gy, area, 1, gx, area, NULL, true);
-        dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
-        return;
-    }
-    memset(gx, 0, (size_t)(v->gc * plane * v->bytes));
-    for (int64_t o = 0; v->direct && o < v->go; o++)
-        dync__conv_direct(v, DYNC__CONV_GX, NULL, dync__conv_plane(v, w, ck, o),
-                          dync__conv_plane(v, gy, area, o), gx, columns);
-    for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
-        int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
-        dync__conv_gemm(v, ck, n, v->go, w, 1, ck, gy + oy * v->ow * v->bytes, area, 1, columns, n,
-                        NULL, true);
-        if (v->bytes == 8)
-            dync__conv_col2im_d(v, columns, (double *)(void *)gx, oy, rows);
-        else
-            dync__conv_col2im_f(v, columns, (float *)(void *)gx, oy, rows);
-    }
-    dync__lines_done(v->done, v, v->h, image * v->c + group * v->gc, v->gc, 0, v->h);
-}
-
-/* All images of one group: gw is theirs alone. */
-DYNC__RARE static void dync__conv_weight_group(const dync__conv *v, int64_t group, void *columns)
-{
-    int64_t ck = v->gc * v->kh * v->kw, area = v->oh * v->ow;
-    void *gw = dync__conv_out(v, v->gw, ck, group * v->go);
-    memset(gw, 0, (size_t)(v->go * ck * v->bytes));
-    for (int64_t image = 0; image < v->n; image++) {
-        const void *x = dync__conv_plane(v, v->x, v->h * v->w, image * v->c + group * v->gc);
-        const char *gy = dync__conv_plane(v, v->gy, area, image * v->o + group * v->go);
-        for (int64_t o = 0; v->direct && o < v->go; o++)
-            dync__conv_direct(v, DYNC__CONV_GW, x, NULL, dync__conv_plane(v, gy, area, o),
-                              dync__conv_out(v, gw, ck, o), columns);
-        for (int64_t oy = 0; !v->direct && oy < v->oh; oy += v->block) {
-            int64_t rows = DYNC__MIN(v->block, v->oh - oy), n = rows * v->ow;
-            if (!v->pointwise) dync__conv_im2col(v, x, columns, oy, rows);
-            dync__conv_gemm(v, v->go, ck, n, gy + oy * v->ow * v->bytes, area, 1,
-                            v->pointwise ? x : columns, 1, n, gw, ck, gw, false);
-        }
-    }
-}
-
-/* ---- parts ----------------------------------------------------------------------------------- */
-
-/* A thread's share of images and groups (of gw: groups). Without memory for its columns it sets
- * v->status and leaves its share undone. */
-DYNC__RARE static void dync__conv_part(void *user, int part, int n_parts)
-{
-    dync__conv *v = user;
-    int64_t jobs = v->gw ? v->groups : v->n * v->groups;
-    bool needs = !v->pointwise;
-    size_t bytes = dync__conv_room(v, v->gx);
-    void *columns = needs ? dync__alloc_data(bytes) : NULL;
-    if (needs && !columns) {
-        DYNC__ATOMIC_STORE(&v->status, DYNC_ERR_MEMORY);
-        return;
-    }
-    for (int64_t i = jobs * part / n_parts; i < jobs * (part + 1) / n_parts; i++) {
-        if (v->gw)
-            dync__conv_weight_group(v, i, columns);
-        else if (v->gx)
-            dync__conv_input_one(v, i / v->groups, i % v->groups, columns);
-        else
-            dync__conv_forward_one(v, i / v->groups, i % v->groups, columns);
-    }
-    if (columns) dync__free_data(columns, bytes);
-}
-
-/* The convolution without tiles in machine code. Threads share images and groups where there are
- * enough of them; else gemm uses the threads and the epilogue runs once, at the end. */
-DYNC__RARE static dync_status dync__conv_run(dync__conv *v)
-{
-    double work = (double)(v->n * v->o * v->oh * v->ow) * (double)(v->gc * v->kh * v->kw);
-    int64_t jobs = v->gw ? v->groups : v->n * v->groups;
-    int threads = dync__pool_threads();
-    bool apart = jobs >= threads && work >= DYNC__CONV_PARALLEL;
-    bool all = v->done && !apart;
-    /* gemm uses the threads itself, and so does what follows */
-    if (all) v->done = NULL;
-    if (dync__conv_is_pixels(v) && !v->gw)
-        dync__conv_pixels(v);
-    else if (apart && threads > 1)
-        dync__pool_run(dync__conv_part, v,
-                       dync__pool_pieces(threads, work / DYNC__MACS_PER_NS, jobs));
-    else
-        dync__conv_part(v, 0, 1);
-    DYNC__TRY(dync__conv_status(v));
-    return all ? dync__code_run(v->call->epilogue, v->data + v->call->n, 0, 0) : DYNC_OK;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -228,6 +89,16 @@ DYNC__RARE DYNC__FN int64_t dync__kcall_rows(const dync__kcall *c)
     return c->blocked >> (c->n - 1) & 1 ? dync__sz_div(rows, dync__cj_lanes()) : rows;
 }
 
+/* The input in pairs of channels. */
+static dync__conv_words dync__conv_words_of(const dync__conv *v)
+{
+    return (dync__conv_words){.planes = v->n * v->groups,
+                              .channels = v->gc,
+                              .words = (v->gc + 1) / 2,
+                              .area = v->h * v->w,
+                              .type = DYNC__GT_BF16};
+}
+
 DYNC__RARE static void dync__conv_drop(void *state) { dync__cj_free(state); }
 
 /* Machine code where there is some (without Winograd where that has none); else state stays NULL,
@@ -241,14 +112,17 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
     if (!v.pointwise)
         c->run_bytes = dync__conv_room(&v, what == DYNC__CJ_INPUT) * (size_t)dync__pool_threads();
     if (dync__operand_working(y->dtype) != DYNC_F32) return DYNC_OK;
+    dync__conv_words words = dync__conv_words_of(&v);
+    bool pairs = what == DYNC__CJ_FORWARD && y->dtype == DYNC_BF16 && v.gc > 1 &&
+                 dync__gt_can(DYNC__GT_BF16);
     bool planes = !(c->blocked & 1) && !(c->blocked >> (c->n - 1) & 1),
          product = v.pointwise && planes && what != DYNC__CJ_WEIGHT;
     bool fits = v.oh * v.ow >= DYNC__CONV_PLANE &&
                 (v.gc + v.go) * v.oh * v.ow < DYNC__CONV_PLANES && v.gc * v.go < DYNC__CONV_WEIGHTS;
-    if (product && (fits || dync__conv_is_pixels(&v)))
+    if (product && ((fits && !pairs) || dync__conv_is_pixels(&v)))
         return c->after ? dync__fail_memory(0) : DYNC_OK;
     dync__cj_shape s = {v.n,
-                        v.c,
+                        pairs ? v.groups * words.words : v.c,
                         v.h,
                         v.w,
                         v.o,
@@ -263,8 +137,9 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
                         v.dy,
                         v.dx,
                         v.groups,
-                        what == DYNC__CJ_WEIGHT ? 0 : c->attr.conv.winograd,
-                        0};
+                        what == DYNC__CJ_WEIGHT || pairs ? 0 : c->attr.conv.winograd,
+                        pairs ? v.gc : 0,
+                        what == DYNC__CJ_WEIGHT ? DYNC_F32 : w->dtype};
     dync__cj_form form = {c->blocked & 1, c->blocked >> (c->n - 1) & 1, c->after};
     c->state = dync__cj_new(&s, what, &form);
     if (!c->state && s.winograd) {
@@ -272,7 +147,9 @@ DYNC__RARE static dync_status dync__conv_ready(dync__kcall *c, int what, const d
         c->state = dync__cj_new(&s, what, &form);
     }
     c->drop = dync__conv_drop;
-    if (c->state) c->run_bytes = dync__cj_bytes(c->state);
+    if (c->state)
+        c->run_bytes = dync__cj_bytes(c->state) +
+                       (pairs ? (size_t)dync__conv_words_bytes(&words) : 0);
     return (c->blocked || c->after) && !c->state ? dync__fail_memory(0) : DYNC_OK;
 }
 
@@ -312,6 +189,37 @@ DYNC__FN const dync__tensor *dync__conv_owner(const dync__kcall *c)
     return input && dync__tls.plan_tensors ? dync__tls.plan_tensors[input - 1] : NULL;
 }
 
+/* Where tiles multiply pairs, x as words in its place. */
+static dync_status dync__conv_pairs(const dync__conv *v, dync__dense *x)
+{
+    dync__conv_words words = dync__conv_words_of(v);
+    dync__dense to = {.bytes = (size_t)dync__conv_words_bytes(&words), .dtype = DYNC_BF16};
+    if (!(to.data = to.copy = dync__alloc_data(to.bytes))) return DYNC_ERR_MEMORY;
+    words.from = x->data;
+    words.to = to.data;
+    dync__conv_words_run(&words);
+    dync__dense_drop(x);
+    *x = to;
+    return DYNC_OK;
+}
+
+/* The first n operands, read: tiles take weights (number `weights`, -1: none are) of every dtype,
+ * where they are to read words the first of BF16; else as f32. */
+static dync_status dync__conv_in(const dync__conv *v, int n, int weights, void *const *data,
+                                 dync__dense *d)
+{
+    const dync__kcall *c = v->call;
+    bool words = dync__cj_by_words(c->state);
+    dync_status status = DYNC_OK;
+    for (int i = 0; i < n && status == DYNC_OK; i++) {
+        int dtype = c->operand[i].dtype;
+        bool given = i == weights ? c->state != NULL : i == 0 && words;
+        status = dync__dense_in(&c->operand[i], data[i],
+                                given ? dtype : dync__operand_working(dtype), &d[i]);
+    }
+    return status == DYNC_OK && words ? dync__conv_pairs(v, &d[0]) : status;
+}
+
 static dync_status dync__conv_do(dync__conv *v, dync__cj_data *d, void *const *data)
 {
     const dync__kcall *c = v->call;
@@ -332,7 +240,7 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     (void)scratch;
     dync__conv_open(&v, c, &op[0], &op[1], &op[last]);
     if (dync__operand_numel(&op[last]) == 0) return DYNC_OK;
-    dync_status status = dync__dense_all(c, first, first, data, in);
+    dync_status status = dync__conv_in(&v, first, 1, data, in);
     if (status == DYNC_OK) status = dync__dense_out(&op[last], data[last], dtype, &y);
     v.x = in[0].data;
     v.weight = in[1].data;
@@ -350,13 +258,17 @@ DYNC__FN dync_status dync__k_conv2d(const dync__kcall *c, void *const *data, voi
     return dync__dense_end(c, first, first, data, in, status);
 }
 
-/* The two gradients have the same form: two operands in, one out. */
+/* The two gradients have the same form: two operands in, one out; of the input's the second are
+ * weights. */
 DYNC__RARE static dync_status dync__conv_grad(const dync__kcall *c, void *const *data,
                                               dync__conv *v, const void **first,
                                               const void **second, void **out)
 {
-    dync__dense d[3];
-    dync_status status = dync__dense_all(c, 3, 2, data, d);
+    dync__dense d[3] = {{0}};
+    dync_status status = dync__conv_in(v, 2, second == &v->weight ? 1 : -1, data, d);
+    if (status == DYNC_OK)
+        status = dync__dense_out(&c->operand[2], data[2],
+                                 dync__operand_working(c->operand[2].dtype), &d[2]);
     *first = d[0].data;
     *second = d[1].data;
     *out = d[2].data;

@@ -257,7 +257,7 @@ DYNC__FN dync_status dync__cj_run_places(dync__cj *v, const dync__cj_data *d)
         return DYNC_ERR_MEMORY;
     }
     w.bias = forward ? padded : d->bias;
-    if (v->s.bytes)
+    if (v->s.dtype == DYNC_I8)
         dync__cj_offsets(v, d->bias, packed, line, padded);
     else if (forward)
         dync__cj_channels_of(v, d, line, after, padded);

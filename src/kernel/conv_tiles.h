@@ -108,7 +108,7 @@ DYNC__FN void dync__cj_wino(const dync__cj_work *w, int64_t g, int64_t b0, int64
 /* ---- conv_weights.c ---- */
 DYNC__FN void dync__cj_lines(const dync__cj *v, bool to_table, float *w, int64_t g, int64_t b,
                              int64_t a, float *table);
-DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner);
+DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const void *w, const dync__tensor *owner);
 /* ---- conv_tiles.c ---- */
 DYNC__FN int64_t dync__cj_has(const dync__cj *v, int64_t g, int64_t per);
 DYNC__FN void dync__cj_room(const dync__cj *v, size_t *in, size_t *out);

@@ -75,11 +75,16 @@ DYNC__RARE static bool dync__cj_pack(const dync__cj *v, const float *w, float *t
     return true;
 }
 
+static int64_t dync__cj_group_channels(const dync__cj *v)
+{
+    return v->s.narrow ? v->s.narrow : v->s.c / v->s.groups;
+}
+
 /* Bytes of the weights as the layer has them. */
 static int64_t dync__cj_weight_bytes(const dync__cj *v)
 {
-    int64_t gc = v->s.bytes ? v->s.bytes : v->s.c / v->s.groups * 4;
-    return v->s.o * gc * v->s.kh * v->s.kw;
+    return v->s.o * dync__cj_group_channels(v) * v->s.kh * v->s.kw *
+           (int64_t)dync__dtype_info(v->s.dtype)->bytes;
 }
 
 static uint64_t dync__cj_sum(const void *weights, int64_t bytes)
@@ -95,22 +100,32 @@ static uint64_t dync__cj_sum(const void *weights, int64_t bytes)
     return dync__hash_bytes(w + bytes / 32 * 32, (size_t)(bytes % 32), sum[0]);
 }
 
-/* Weights of bytes [O, channels of a group, KH, KW] as words of four channels, zeros behind the
- * last one; and what lifting the input by 128 adds to the sums of each output channel, negated. */
-DYNC__RARE static void dync__cj_fours(const dync__cj *v, const int8_t *w, int8_t *to,
-                                      uint32_t *offset)
+/* Narrow weights [O, channels of a group, KH, KW] as words of two or four channels, zeros behind the
+ * last one; of bytes what lifting the input by 128 adds to the sums of each output channel,
+ * negated. */
+DYNC__RARE static void dync__cj_words(const dync__cj *v, const char *w, char *to, uint32_t *offset)
 {
-    int64_t taps = v->s.kh * v->s.kw, words = v->s.c / v->s.groups;
+    int64_t taps = v->s.kh * v->s.kw, words = v->s.c / v->s.groups,
+            bytes = (int64_t)dync__dtype_info(v->s.dtype)->bytes, group = 4 / bytes;
     for (int64_t o = 0; o < v->s.o; o++, to += 4 * words * taps) {
         int64_t sum = 0;
         memset(to, 0, (size_t)(4 * words * taps));
-        for (int64_t c = 0; c < v->s.bytes; c++)
-            for (int64_t t = 0; t < taps; t++, w++) {
-                to[(c / 4 * taps + t) * 4 + c % 4] = *w;
-                sum += *w;
-            }
-        offset[o] = (uint32_t)(uint64_t)(-128 * sum);
+        for (int64_t c = 0; c < v->s.narrow; c++, w += taps * bytes) {
+            char *at = to + c / group * taps * 4 + c % group * bytes;
+            if (bytes == 2)
+                for (int64_t t = 0; t < taps; t++) memcpy(at + 4 * t, w + 2 * t, 2);
+            else
+                for (int64_t t = 0; t < taps; t++) sum += (int8_t)(at[4 * t] = w[t]);
+        }
+        if (bytes == 1) offset[o] = (uint32_t)(uint64_t)(-128 * sum);
     }
+}
+
+/* Weights of f16 or bf16 as f32. */
+DYNC__RARE static void dync__cj_widen(const dync__cj *v, const void *w, float *to)
+{
+    int64_t n = dync__cj_weight_bytes(v) / 2, step = 1;
+    dync__copy_elements(1, &n, to, DYNC_F32, &step, w, v->s.dtype, &step);
 }
 
 static void dync__cj_word(dync__str *key, int64_t word)
@@ -125,7 +140,7 @@ DYNC__RARE static void dync__cj_pack_key(const dync__cj *v, dync__str *key)
         'c',       v->t->level, v->what,   v->op,           v->V,        v->K,         v->B[0],
         v->groups, v->ic,       v->oc,     v->icb,          v->ocb,      v->depthwise, v->planar,
         v->pack,   v->s.c,      v->s.o,    v->s.groups,     v->s.kh,     v->s.kw,      v->lo_y,
-        v->lo_x,   v->wino.m,   v->wino.n, v->wino.weights, v->n_phases, v->s.bytes};
+        v->lo_x,   v->wino.m,   v->wino.n, v->wino.weights, v->n_phases, v->s.narrow,  v->s.dtype};
     dync__str_addn(key, (const char *)word, sizeof word);
     for (int p = 0; p < v->n_phases; p++) {
         dync__cj_word(key, v->phase[p].weights);
@@ -139,26 +154,29 @@ DYNC__RARE static void dync__cj_pack_key(const dync__cj *v, dync__str *key)
 }
 
 /* Behind packed bytes: what is added to the sums of each channel. */
-DYNC__RARE static dync__packed *dync__cj_pack_new(const dync__cj *v, const float *w,
+DYNC__RARE static dync__packed *dync__cj_pack_new(const dync__cj *v, const void *w,
                                                   const dync__packed_source *source)
 {
     size_t words = (size_t)(v->s.o * (v->s.c / v->s.groups) * v->s.kh * v->s.kw);
-    float *fours = v->s.bytes ? dync__alloc_data(words * sizeof *w) : NULL;
-    dync__packed *p =
-        dync__packed_new(source, (size_t)(v->pack + (v->s.bytes ? v->s.o : 0)) * sizeof *w);
-    bool made = p && (fours || !v->s.bytes);
-    if (made && fours)
-        dync__cj_fours(v, (const int8_t *)(const void *)w, (int8_t *)(void *)fours,
-                       (uint32_t *)(void *)(p->at + (size_t)v->pack * sizeof *w));
-    made = made && dync__cj_pack(v, fours ? fours : w, (float *)(void *)p->at);
-    if (fours) dync__free_data(fours, words * sizeof *w);
+    bool as_given = v->s.dtype == DYNC_F32;
+    float *table = as_given ? NULL : dync__alloc_data(words * sizeof *table);
+    dync__packed *p = dync__packed_new(
+        source, (size_t)(v->pack + (v->s.dtype == DYNC_I8 ? v->s.o : 0)) * sizeof *table);
+    bool made = p && (table || as_given);
+    if (made && v->s.narrow)
+        dync__cj_words(v, w, (char *)table,
+                       (uint32_t *)(void *)(p->at + (size_t)v->pack * sizeof *table));
+    else if (made && table)
+        dync__cj_widen(v, w, table);
+    made = made && dync__cj_pack(v, table ? table : w, (float *)(void *)p->at);
+    if (table) dync__free_data(table, words * sizeof *table);
     if (made) return p;
     dync__packed_put(p);
     return NULL;
 }
 
 /* Packed, or taken from another call that has them, and kept in place of those of before. */
-DYNC__RARE static dync__packed *dync__cj_pack_kept(dync__cj *v, const float *w,
+DYNC__RARE static dync__packed *dync__cj_pack_kept(dync__cj *v, const void *w,
                                                    const dync__packed_source *source)
 {
     dync__str key = {0};
@@ -178,7 +196,7 @@ DYNC__RARE static dync__packed *dync__cj_pack_kept(dync__cj *v, const float *w,
 
 /* The weights packed, with a use for the caller. Kept for the next run unless they have changed
  * between the last few. */
-DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const float *w, const dync__tensor *owner)
+DYNC__FN dync__packed *dync__cj_weights(dync__cj *v, const void *w, const dync__tensor *owner)
 {
     dync__packed_source from = {.from = w};
     bool keep = owner && DYNC__ATOMIC_PEEK(&v->missed) < DYNC__CJ_PATIENCE;

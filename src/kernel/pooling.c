@@ -223,7 +223,8 @@ DYNC__RARE static void dync__pool2d_ready(dync__kcall *c, int what)
                         p.dx,
                         channels,
                         0,
-                        0};
+                        0,
+                        DYNC_F32};
     dync__cj_form form = {c->blocked & 1, c->blocked >> 1 & 1, NULL};
     c->state = dync__cj_new(&s, what, &form);
     c->drop = dync__pool2d_drop;

@@ -10,46 +10,64 @@ static dync_tensor *conv_of(dync_tensor *x, dync_tensor *w)
     return dync_conv2d(x, w, NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1);
 }
 
-static void same_as_eager(dync_compiled *c, dync_tensor *x, dync_tensor *w)
+/* rel: of the dtype */
+static void same_as_eager(dync_compiled *c, dync_tensor *x, dync_tensor *w, double rel)
 {
     DYNC_SCOPE {
         dync_tensor *want = conv_of(x, w), *got = dync_call(c, x, w);
-        EXPECT(want && got && dync_allclose(got, want, 1e-4, 1e-4));
+        EXPECT(want && got && dync_allclose(got, want, rel, 8 * rel));
     }
 }
 
-TEST(kept_weights_follow_every_change)
+/* value into element i of what p holds */
+static void poke(void *p, dync_dtype dtype, int64_t i, double value)
+{
+    DYNC_SCOPE {
+        dync_tensor *one = dync_full(dync_shape(1), value, .dtype = dtype);
+        size_t bytes = dtype == DYNC_F32 ? 4 : 2;
+        memcpy((char *)p + (size_t)i * bytes, dync_data(one), bytes);
+    }
+}
+
+static void follow_every_change(dync_dtype dtype, double rel)
 {
     static float lent[32 * 32 * 9];
     DYNC_SCOPE {
         dync_set_grad_enabled(false);
-        dync_tensor *x = dync_randn(dync_shape(1, 32, 9, 11)),
-                    *w = dync_randn(dync_shape(32, 32, 3, 3)),
-                    *v = dync_randn(dync_shape(32, 32, 3, 3));
+        dync_tensor *x = dync_to_dtype(dync_randn(dync_shape(1, 32, 9, 11)), dtype),
+                    *w = dync_to_dtype(dync_randn(dync_shape(32, 32, 3, 3)), dtype),
+                    *v = dync_to_dtype(dync_randn(dync_shape(32, 32, 3, 3)), dtype);
         dync_compiled *c = dync_compile(conv_of);
-        for (int i = 0; i < 3; i++) same_as_eager(c, x, w);
-        same_as_eager(c, x, v); /* another tensor */
-        for (int i = 0; i < 3; i++) same_as_eager(c, x, w);
+        for (int i = 0; i < 3; i++) same_as_eager(c, x, w, rel);
+        same_as_eager(c, x, v, rel); /* another tensor */
+        for (int i = 0; i < 3; i++) same_as_eager(c, x, w, rel);
         dync_mul_(w, 2); /* in place */
-        same_as_eager(c, x, w);
+        same_as_eager(c, x, w, rel);
         dync_copy_(dync_select(w, 0, 3), dync_select(v, 0, 5)); /* through a view */
-        same_as_eager(c, x, w);
-        float *p = dync_data(w); /* by address, kept over calls */
-        same_as_eager(c, x, w);
-        p[77] += 3;
-        same_as_eager(c, x, w);
-        p[9215] = -8;
-        same_as_eager(c, x, w);
-        for (int i = 0; i < 32 * 32 * 9; i++) lent[i] = (float)(i % 7);
-        dync_tensor *l = dync_wrap(lent, dync_shape(32, 32, 3, 3)); /* the caller's memory */
+        same_as_eager(c, x, w, rel);
+        void *p = dync_data(w); /* by address, kept over calls */
+        same_as_eager(c, x, w, rel);
+        poke(p, dtype, 77, 9);
+        same_as_eager(c, x, w, rel);
+        poke(p, dtype, 9215, -8);
+        same_as_eager(c, x, w, rel);
+        for (int i = 0; i < 32 * 32 * 9; i++) poke(lent, dtype, i, i % 7);
+        dync_tensor *l =
+            dync_wrap((void *)lent, dync_shape(32, 32, 3, 3), .dtype = dtype); /* the caller's */
         for (int i = 0; i < 8; i++) {
-            same_as_eager(c, x, l);
-            lent[i * 1000] += 1;
-            same_as_eager(c, x, l);
+            same_as_eager(c, x, l, rel);
+            poke(lent, dtype, i * 1000, 40 + i);
+            same_as_eager(c, x, l, rel);
         }
         dync_compiled_free(c);
         dync_set_grad_enabled(true);
     }
+}
+TEST(kept_weights_follow_every_change)
+{
+    follow_every_change(DYNC_F32, 1e-4);
+    follow_every_change(DYNC_BF16, 1e-2);
+    follow_every_change(DYNC_F16, 2e-3);
 }
 
 /* ---- chains: what follows convolutions, blocks of channels ----------------------------------- */

@@ -175,8 +175,12 @@ static void check_conv_of(int kernel, int dtype, sizes s)
         for (int64_t i = 0; i < s.n * s.o * s.oh * s.ow; i++)
             want[i] += get(&k, 2, i / (s.oh * s.ow) % s.o, 0, 0, 0);
     int64_t count = dync__operand_numel(&CALL(&k)->operand[last]);
-    /* small integers: exact */
-    EXPECT_NEAR_F64(got, want, count, dtype == DYNC_BF16 ? TOL_BF16_1ULP : 0, 0);
+    /* small integers: exact, but for the result's rounding */
+    EXPECT_NEAR_F64(got, want, count,
+                    dtype == DYNC_BF16  ? TOL_BF16_1ULP
+                    : dtype == DYNC_F16 ? TOL_F16_1ULP
+                                        : 0,
+                    0);
     free(first), free(second), free(want), free(got);
     end(&k);
 }
@@ -219,6 +223,24 @@ TEST(convolution_and_its_gradients)
                                 : DYNC_F32,
                    i % 4 == 0);
     for (int i = 0; i < test_count(200); i++) check_conv(kernels[i % 3], DYNC_F64, false);
+}
+
+/* By pairs of bf16 where the machine multiplies them, and by way of f32; each with all layouts,
+ * threads, channels that leave half a pair empty. */
+TEST(convolution_of_sixteen_bits)
+{
+    static const int kernels[] = {DYNC__K_conv2d, DYNC__K_conv2d, DYNC__K_conv2d_grad_input,
+                                  DYNC__K_conv2d_grad_weight};
+    unsigned all = dync__cpu_features(),
+             levels[] = {all, all & ~(unsigned)DYNC__CPU_BF16,
+                         all & ~(unsigned)(DYNC__CPU_BF16 | DYNC__CPU_AVX512), 0};
+    for (int i = 0; i < test_count(480); i++) {
+        dync__cpu_pretend(levels[i / 4 % 4] | DYNC__CPU_KNOWN);
+        dync__pool_set_threads(i % 5 ? 1 : 3);
+        check_conv(kernels[i % 4], test_random() % 3 ? DYNC_BF16 : DYNC_F16, i % 3 == 0);
+    }
+    dync__cpu_pretend(0);
+    dync__pool_set_threads(0);
 }
 
 /* By tiles of m x m places. Weights are multiples of what the transform of weights divides by, and

@@ -304,7 +304,7 @@ TEST(pictures_of_many_widths)
         int64_t lists = 0;
         for (int w = LEAST; w < MOST; w++) {
             dync__cj_shape s = {1, of[i].c, 2, w, of[i].o,      2, w, 3, 3, 1, 1,
-                                1, 1,       1, 1, of[i].groups, 0, 0};
+                                1, 1,       1, 1, of[i].groups, 0, 0, DYNC_F32};
             dync__cj_form form = {false, false, NULL};
             if (!EXPECT(agree(&s, of[i].what, false)))
                 printf("  what %d, width %d\n", of[i].what, w);
