@@ -303,7 +303,7 @@ TEST(pictures_of_many_widths)
         bool weight = of[i].what == DYNC__CJ_WEIGHT;
         int64_t lists = 0;
         for (int w = LEAST; w < MOST; w++) {
-            dync__cj_shape s = {1, of[i].c, 2, w, of[i].o,      2, w, 3, 3, 1, 1,
+            dync__cj_shape s = {1, of[i].c, 2, w, of[i].o,      2, w, 3,       3, 1, 1,
                                 1, 1,       1, 1, of[i].groups, 0, 0, DYNC_F32};
             dync__cj_form form = {false, false, NULL};
             if (!EXPECT(agree(&s, of[i].what, false)))
