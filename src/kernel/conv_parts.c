@@ -1,5 +1,5 @@
-/* kernel/conv_parts.c: a convolution without tiles in machine code: a group of one image, images and
- * groups shared among threads. Before: conv_direct.c; conv_rows.c opens what runs here. */
+/* kernel/conv_parts.c: a convolution without tiles in machine code: a group of one image, images
+ * and groups shared among threads. Before: conv_direct.c; conv_rows.c opens what runs here. */
 #include "../dync.in.h"
 #include "conv_jit.h"
 #include "gemm.h"

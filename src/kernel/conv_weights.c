@@ -100,8 +100,8 @@ static uint64_t dync__cj_sum(const void *weights, int64_t bytes)
     return dync__hash_bytes(w + bytes / 32 * 32, (size_t)(bytes % 32), sum[0]);
 }
 
-/* Narrow weights [O, channels of a group, KH, KW] as words of two or four channels, zeros behind the
- * last one; of bytes what lifting the input by 128 adds to the sums of each output channel,
+/* Narrow weights [O, channels of a group, KH, KW] as words of two or four channels, zeros behind
+ * the last one; of bytes what lifting the input by 128 adds to the sums of each output channel,
  * negated. */
 DYNC__RARE static void dync__cj_words(const dync__cj *v, const char *w, char *to, uint32_t *offset)
 {
