@@ -44,6 +44,8 @@ typedef struct dync__sized {
     const dync__inner_compiler *inner;
     /* the graph traced for all sizes; NULL: each set by itself */
     dync__aot_code *form;
+    int32_t formed;       /* it was tried */
+    bool waits;           /* not yet: a program's first sizes */
     bool double_backward; /* as the function was compiled */
     bool *used;           /* narrowed to these outputs; NULL: all */
 } dync__sized;
@@ -135,16 +137,37 @@ DYNC__OFTEN static dync_status dync__sized_insert(dync__sized *s, dync__instance
     return DYNC_OK;
 }
 
+/* The trace for all sizes, once. Of threads that make it together the first to finish wins. */
+DYNC__RARE static dync_status dync__sized_form(dync__sized *s, dync__tensor *const *in,
+                                               const dync_value *examples)
+{
+    dync__aot_code *form = NULL;
+    if (s->waits || DYNC__ATOMIC_LOAD(&s->formed)) return DYNC_OK;
+    dync_status status = dync__aot_form(s->graph, in, examples, &s->options, s->inner, &form);
+    if (status == DYNC_ERR_MEMORY) return status;
+    dync__lock(&s->lock);
+    if (!s->formed) {
+        s->form = form;
+        form = NULL;
+        DYNC__ATOMIC_STORE(&s->formed, 1);
+    }
+    dync__unlock(&s->lock);
+    dync__aot_code_unref(form);
+    return DYNC_OK;
+}
+
 /* And inserts it. As if no trace were open: this happens inside calls. */
 DYNC__OFTEN static dync_status dync__instance_compile(dync__sized *s, dync__instance *x,
-                                                      const int64_t *value,
+                                                      const int64_t *value, dync__tensor *const *in,
                                                       const dync_value *examples)
 {
     dync__aot_aside aside;
     dync__aot_aside_begin(&aside, s->double_backward);
-    dync_status status = s->form
-                             ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code)
-                             : DYNC_ERR_UNSUPPORTED;
+    dync_status status = dync__sized_form(s, in, examples);
+    if (status == DYNC_OK)
+        status = s->form && !s->waits
+                     ? dync__aot_of_form(s->form, value, &s->options, s->inner, &x->code)
+                     : DYNC_ERR_UNSUPPORTED;
     if (status == DYNC_ERR_UNSUPPORTED && !x->code.run) {
         status = dync__graph_concrete(s->graph, value, &x->graph);
         if (status == DYNC_OK)
@@ -174,7 +197,7 @@ DYNC__OFTEN static dync_status dync__instance_make(dync__sized *s, const int64_t
         memcpy(x->key, key, bytes);
         for (int i = 0; i < n; i++)
             examples[i] = in[i] ? dync_v_tensor(dync__handle(in[i])) : DYNC_NONE;
-        status = dync__instance_compile(s, x, value, examples);
+        status = dync__instance_compile(s, x, value, in, examples);
     }
     dync__free(value, (size_t)s->graph->syms->symbol.n * sizeof *value);
     dync__room_end(examples, few, n, sizeof *examples);
@@ -244,8 +267,9 @@ DYNC__RARE static void dync__sized_measure(const void *state, dync__code_size *s
     dync__sized *s = (dync__sized *)(uintptr_t)state; /* its lock */
     dync__lock(&s->lock);
     for (const dync__instance *x = s->first; x; x = x->next) dync__callable_measure(&x->code, size);
+    const dync__aot_code *form = s->form;
     dync__unlock(&s->lock);
-    if (s->form && s->form->head.measure) s->form->head.measure(s->form, size);
+    if (form && form->head.measure) form->head.measure(form, size);
 }
 
 DYNC__RARE static void dync__sized_destroy(void *state)
@@ -295,6 +319,15 @@ static dync_status dync__sized_bindings(dync__sized *s)
     return DYNC_OK;
 }
 
+/* A program's first sizes are often its only ones: they are compiled with their numbers, in a third
+ * of the time, and the trace for all sizes waits for the second ones. Not where data decide some. */
+static bool dync__sized_waits(const dync__graph *g)
+{
+    bool waits = DYNC__ATOMIC_PEEK(&g->first_alone) && dync__pass_on(DYNC__PASS_first_alone);
+    for (int i = 0; i < g->syms->symbol.n; i++) waits = waits && !g->syms->symbol.at[i].data;
+    return waits;
+}
+
 DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dync_value *examples,
                                                     int n, const dync__options *options,
                                                     dync__graph_compiler compile, void *user,
@@ -320,6 +353,7 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
     }
     if (status == DYNC_OK) status = dync__sized_bindings(s);
     bool given = n == graph->n_inputs && (examples || !n);
+    if (s) s->formed = !inner || !given;
     for (int i = 0; given && i < n && status == DYNC_OK; i++)
         if (graph->node.at[i]->has_info &&
             (examples[i].kind != DYNC_KIND_TENSOR || !(in[i] = dync__open(examples[i].as.t))))
@@ -331,13 +365,12 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
         int64_t key[DYNC__SIZED_SYMBOLS], value[DYNC__SIZED_SYMBOLS];
         dync__instance *x = NULL;
         bool known[DYNC__SIZED_SYMBOLS];
-        if (inner &&
-            dync__aot_form(graph, in, examples, options, inner, &s->form) == DYNC_ERR_MEMORY)
-            status = DYNC_ERR_MEMORY;
+        s->waits = dync__sized_waits(graph);
         dync__graph_bind(graph, in, value, known);
         for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
         if (status == DYNC_OK) status = dync__instance_make(s, key, in, &x);
         if (x) dync__instance_unref(s, x);
+        s->waits = false;
     }
     dync__room_end(in, few, DYNC__MAX(n, 0), sizeof *in);
     if (status != DYNC_OK) {

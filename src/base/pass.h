@@ -28,6 +28,7 @@
     X(partition,   STAGE,  none,                   ALWAYS,   "forward and backward as graphs of their own") \
     X(parts,       STAGE,  none,                   OPTIONAL, "concatenations, part by part in their reader") \
     X(reinplace,   STAGE,  none,                   OPTIONAL, "writes go where their base lies") \
+    X(first_alone, STAGE,  none,                   OPTIONAL, "a program's first sizes are compiled as numbers") \
     X(all_sizes,   STAGE,  none,                   OPTIONAL, "symbolic sizes are lowered once for many") \
     X(sized_plans, STAGE,  none,                   OPTIONAL, "and become plans once, with their machine code") \
     X(over,        STAGE,  none,                   OPTIONAL, "new values of inputs are written into them") \

@@ -84,6 +84,8 @@ struct dync__graph {
     bool failed; /* sticky: no memory */
     /* a backend has it, or a compiled function: it changes no more (an atomic flag) */
     int32_t fixed;
+    /* a program's: the sizes that come first are compiled as numbers (aot/sized.c; atomic) */
+    int32_t first_alone;
     /* torch.fx text without blank lines where the user's line changes: make_fx keeps no lines */
     bool unbroken;
     void *user; /* capture: owner */

@@ -195,6 +195,7 @@ static void dync__program_compile(dync__program *p, const dync_value *inputs)
     dync_callable made = {0};
     dync__error_guard guard;
     dync__error_guard_begin(&guard);
+    DYNC__ATOMIC_STORE(&p->graph->first_alone, 1);
     bool ok = dync_compile_graph("inductor", dync__graph_handle(p->graph), inputs,
                                  p->graph->n_inputs, &made) == DYNC_OK;
     const dync__error_slot *inner = dync__error_guard_end(&guard);

@@ -78,6 +78,46 @@ TEST(all_sizes)
     }
 }
 
+/* One of the rows with its first sizes, by default compiled as numbers, and then others, some of
+ * them again; `off`: passes left out. */
+enum { TURNS = 7 };
+static void in_turn(int which, const int *n, const char *off, dync_tensor **out)
+{
+    dync_tensor *x = dync_randn(dync_shape(7, 8));
+    dync_mark_dynamic_range(x, 0, 2, 64);
+    row = which;
+    EXPECT_OK(dync_config_set("disable", off));
+    dync_program *p = dync_export(any_row, x);
+    for (int i = 0; p && i < TURNS; i++) {
+        dync_manual_seed((uint64_t)n[i]);
+        out[i] = run1(p, dync_randn(dync_shape(n[i], 8)));
+    }
+    EXPECT(p);
+    dync_program_free(p);
+    EXPECT_OK(dync_config_set("disable", ""));
+}
+TEST(first_sizes_alone)
+{
+    weights();
+    for (int k = 0; k < (int)(sizeof rows / sizeof rows[0]); k++) {
+        int n[TURNS];
+        for (int i = 0; i < TURNS; i++) n[i] = 2 + (int)(test_random() % 60);
+        n[2] = n[4] = n[0];
+        dync_tensor *alone[TURNS] = {0}, *all[TURNS] = {0}, *each[TURNS] = {0};
+        in_turn(k, n, "", alone);
+        in_turn(k, n, "first_alone", all);
+        in_turn(k, n, "all_sizes,first_alone", each);
+        for (int i = 0; i < TURNS; i++) {
+            dync_manual_seed((uint64_t)n[i]);
+            dync_tensor *want = rows[k].fn(dync_randn(dync_shape(n[i], 8)));
+            EXPECT(dync_allclose(want, alone[i], TOL_F32_SUM, TOL_F32_CHAIN));
+            EXPECT(dync_equal(alone[i], all[i]));
+            EXPECT(dync_equal(alone[i], each[i]));
+        }
+        EXPECT_OK(dync_error());
+    }
+}
+
 static dync_tensor *two(dync_tensor *x, dync_tensor *y)
 {
     return dync_matmul(dync_add(x, 1), dync_transpose(y, 0, 1));
