@@ -319,8 +319,8 @@ static dync_status dync__sized_bindings(dync__sized *s)
     return DYNC_OK;
 }
 
-/* A program's first sizes are often its only ones: they are compiled with their numbers, in a third
- * of the time, and the trace for all sizes waits for the second ones. Not where data decide some. */
+/* A program's first sizes are often its only ones: they are compiled as numbers, in half of the
+ * time, and the trace for all sizes waits for the second ones. Not where data decide some. */
 static bool dync__sized_waits(const dync__graph *g)
 {
     bool waits = DYNC__ATOMIC_PEEK(&g->first_alone) && dync__pass_on(DYNC__PASS_first_alone);

@@ -4,7 +4,7 @@
  * "". */
 #include "../dync.in.h"
 #include "base.h"
-DYNC__COLD
+DYNC__LEAN
 
 static bool dync__str_reserve(dync__str *s, size_t more)
 {

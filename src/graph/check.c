@@ -9,7 +9,7 @@
 #include "control.h"
 #include "graph.h"
 #include "text.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* While the uses of one node are looked at. */
 typedef struct dync__check {

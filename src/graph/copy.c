@@ -8,7 +8,7 @@
  */
 #include "../dync.in.h"
 #include "graph.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* ---- one node ------------------------------------------------------------------------------ */
 /* `missing` is asked once per node: what it gives is kept. */

@@ -7,7 +7,7 @@
  * call gives NULL or false. */
 #include "../dync.in.h"
 #include "graph.h"
-DYNC__COLD
+DYNC__LEAN
 
 DYNC__DATA dync_status (*dync__graph_custom_call)(dync__node *, int nargs, dync__arg *args,
                                                   dync__tensor **out) = NULL;

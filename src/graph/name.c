@@ -4,7 +4,7 @@
  * a taken name gets the next number. */
 #include "../dync.in.h"
 #include "graph.h"
-DYNC__COLD
+DYNC__LEAN
 
 enum { DYNC__NAME_SEED = 1, DYNC__BASE_SEED = 2 }; /* two kinds of keys share the map of names */
 

@@ -2,7 +2,7 @@
  * values of their symbols from actual inputs, and the graph of one set of sizes. Before split.c. */
 #include "../dync.in.h"
 #include "graph.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* Sizes, strides and the offset: all may be tokens. */
 static bool dync__layout_each_size(dync__layout *lay, bool (*fn)(void *, int64_t *), void *user)
@@ -180,17 +180,18 @@ DYNC__FN dync_status dync__graph_within(const dync__graph *g, const int64_t *val
 }
 
 /* ---- one set of sizes ------------------------------------------------------------------------ */
-/* value[i]: the number of symbol i; ok false: a size had none. */
+/* value[i]: the number of symbol i; at: values kept, or NULL; ok false: a size had none. */
 typedef struct dync__concrete {
     const dync__symtab *syms;
     const int64_t *value;
+    int64_t *at;
     bool ok;
 } dync__concrete;
 
 static bool dync__concrete_size(void *user, int64_t *size)
 {
     dync__concrete *c = user;
-    *size = dync__symtab_value(c->syms, *size, c->value, &c->ok);
+    *size = dync__symtab_value_kept(c->syms, *size, c->value, c->at, &c->ok);
     return c->ok;
 }
 
@@ -212,24 +213,34 @@ static dync_status dync__concrete_inside(dync__graph *g, const dync__concrete *c
     return DYNC_OK;
 }
 
-/* *out: a copy without a table of sizes, one reference; NULL on failure. */
-DYNC__FN dync_status dync__graph_concrete_in(dync__graph *g, const dync__symtab *syms,
-                                             const int64_t *value, dync__graph **out)
+/* to: a copy of g, which loses its table of sizes. */
+static dync_status dync__concrete_of(const dync__graph *g, dync__graph *to, dync__concrete *c)
 {
-    dync__concrete c = {syms, value, true};
-    dync__graph *to;
-    *out = NULL;
-    DYNC__TRY(dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to));
     dync__symtab_free(to->syms);
     to->syms = NULL;
     to->symbol.n = 0;
-    dync_status status = dync__concrete_inside(to, &c);
-    if (status == DYNC_OK && !dync__graph_each_size(to, dync__concrete_size, &c))
-        status = dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
+    DYNC__TRY(dync__concrete_inside(to, c));
+    if (!dync__graph_each_size(to, dync__concrete_size, c))
+        return dync__fail(DYNC_ERR_INTERNAL, "graph %s: a symbolic size has no value", g->name);
     /* an element that is a number in sizes has a type as any tensor */
     for (int i = 0; i < to->node.n; i++)
         if (dync__op_is_item(to->node.at[i]->op) && to->node.at[i]->has_info)
             to->node.at[i]->sym = NULL;
+    return DYNC_OK;
+}
+
+/* *out: a copy without a table of sizes, one reference; NULL on failure. */
+DYNC__FN dync_status dync__graph_concrete_in(dync__graph *g, const dync__symtab *syms,
+                                             const int64_t *value, dync__graph **out)
+{
+    size_t bytes = syms ? (size_t)syms->expr.n * sizeof(int64_t) : 0;
+    dync__concrete c = {syms, value, bytes ? dync__calloc(bytes) : NULL, true};
+    dync__graph *to = NULL;
+    *out = NULL;
+    dync_status status = bytes && !c.at ? DYNC_ERR_MEMORY : DYNC_OK;
+    if (status == DYNC_OK) status = dync__graph_rewrite(g, dync__rewrite_copy, NULL, &to);
+    if (status == DYNC_OK) status = dync__concrete_of(g, to, &c);
+    if (c.at) dync__free(c.at, bytes);
     if (status == DYNC_OK)
         *out = to;
     else

@@ -3,7 +3,7 @@
 #include "../dync.in.h"
 #include "graph.h"
 #include "text.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* Logs and explanations go on without the text. */
 DYNC__FN bool dync__graph_prints(dync__str *s)
@@ -14,24 +14,27 @@ DYNC__FN bool dync__graph_prints(dync__str *s)
 
 /* ---- schemas: "(Tensor self, Value other)" --------------------------------------------------- */
 
+#define DYNC__X(text, type) {text, (int)sizeof text - 1, type}
 static const struct {
     char text[12];
+    int n;
     dync__param_type type;
     /* clang-format off */
 } dync__param_types[] = {
-    {"Value", DYNC__PARAM_VALUE},      {"Value?", DYNC__PARAM_VALUE_OPT},
-    {"Tensor", DYNC__PARAM_TENSOR},    {"Tensor?", DYNC__PARAM_TENSOR_OPT},
-    {"Tensor[]", DYNC__PARAM_TENSORS}, {"int", DYNC__PARAM_INT},
-    {"int64", DYNC__PARAM_INT},        {"float", DYNC__PARAM_FLOAT},
-    {"bool", DYNC__PARAM_BOOL},        {"Dims", DYNC__PARAM_DIMS},
-    {"Dtype", DYNC__PARAM_DTYPE},      {"Device", DYNC__PARAM_DEVICE},
-    {"str", DYNC__PARAM_STR},          {"Ptr", DYNC__PARAM_PTR},
-    {"Graph", DYNC__PARAM_GRAPH},
-    {"Scalar", DYNC__PARAM_VALUE},     {"Scalar?", DYNC__PARAM_VALUE_OPT}, /* PyTorch's words */
-    {"SymInt", DYNC__PARAM_INT},       {"int[]", DYNC__PARAM_DIMS},
-    {"SymInt[]", DYNC__PARAM_DIMS},    {"ScalarType", DYNC__PARAM_DTYPE},
+    DYNC__X("Value", DYNC__PARAM_VALUE),      DYNC__X("Value?", DYNC__PARAM_VALUE_OPT),
+    DYNC__X("Tensor", DYNC__PARAM_TENSOR),    DYNC__X("Tensor?", DYNC__PARAM_TENSOR_OPT),
+    DYNC__X("Tensor[]", DYNC__PARAM_TENSORS), DYNC__X("int", DYNC__PARAM_INT),
+    DYNC__X("int64", DYNC__PARAM_INT),        DYNC__X("float", DYNC__PARAM_FLOAT),
+    DYNC__X("bool", DYNC__PARAM_BOOL),        DYNC__X("Dims", DYNC__PARAM_DIMS),
+    DYNC__X("Dtype", DYNC__PARAM_DTYPE),      DYNC__X("Device", DYNC__PARAM_DEVICE),
+    DYNC__X("str", DYNC__PARAM_STR),          DYNC__X("Ptr", DYNC__PARAM_PTR),
+    DYNC__X("Graph", DYNC__PARAM_GRAPH),
+    DYNC__X("Scalar", DYNC__PARAM_VALUE),     DYNC__X("Scalar?", DYNC__PARAM_VALUE_OPT), /* PyTorch's words */
+    DYNC__X("SymInt", DYNC__PARAM_INT),       DYNC__X("int[]", DYNC__PARAM_DIMS),
+    DYNC__X("SymInt[]", DYNC__PARAM_DIMS),    DYNC__X("ScalarType", DYNC__PARAM_DTYPE),
 };
 /* clang-format on */
+#undef DYNC__X
 
 /* *word, *n: up to a blank, comma or parenthesis that is not inside the word; returns what
  * follows. */
@@ -57,8 +60,7 @@ DYNC__FN bool dync__schema_next(const char *schema, const char **at, dync__param
     const char *alias = memchr(word, '(', (size_t)n);
     if (alias) n = (int)(alias - word);
     for (int i = 0; i < DYNC__COUNT_OF(dync__param_types); i++)
-        if ((int)strlen(dync__param_types[i].text) == n &&
-            memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
+        if (dync__param_types[i].n == n && memcmp(dync__param_types[i].text, word, (size_t)n) == 0)
             out->type = dync__param_types[i].type;
     *at = dync__schema_word(p, &out->name, &out->name_n);
     return true;

@@ -3,7 +3,7 @@
 #include "../dync.in.h"
 #include "../base/pass.h"
 #include "loop.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* ---- the passes ------------------------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  * fuse_items.c, before fuse_merge.c. */
 #include "../dync.in.h"
 #include "fuse.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* Is value v of k an index that only random numbers are drawn by, or that is wanted in 32 bits
  * alone? Draws keep it to themselves, and no lane has it in 64. */

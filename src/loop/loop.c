@@ -8,7 +8,7 @@
  * returned instead of a second copy (value numbering: Cocke & Schwartz 1970). */
 #include "../dync.in.h"
 #include "loop.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* "const_" is stored with its underscore (a C keyword otherwise) and shown without. */
 #define DYNC__X(name, args, types, result) {DYNC__TEXT(#name), args, DYNC__TEXT(types), result},

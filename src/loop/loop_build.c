@@ -2,7 +2,7 @@
  * shared. After loop.c. */
 #include "../dync.in.h"
 #include "loop.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* ---- sharing equal values -------------------------------------------------------------------- */
 

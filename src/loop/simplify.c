@@ -8,7 +8,7 @@
  * through the builder: each live instruction is folded and shared again (value numbering). */
 #include "../dync.in.h"
 #include "loop.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* ---- constants ------------------------------------------------------------------------------- */
 

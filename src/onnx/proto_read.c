@@ -6,7 +6,7 @@
  * there once the last one counts; messages are merged, as protobuf says. */
 #include "../dync.in.h"
 #include "proto.h"
-DYNC__COLD
+DYNC__LEAN
 
 enum { DYNC__PB_DEPTH = 64, DYNC__PB_VARINT = 0, DYNC__PB_8 = 1, DYNC__PB_LEN = 2, DYNC__PB_4 = 5 };
 

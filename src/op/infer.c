@@ -9,7 +9,7 @@
  * native/TypeProperties.cpp (result_type). */
 #include "../dync.in.h"
 #include "rows.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* ---- type promotion -------------------------------------------------------------------------- */
 

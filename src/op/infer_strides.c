@@ -1,7 +1,7 @@
 /* op/infer_strides.c: the strides of a fresh output, and what holds for all rows. After infer.c. */
 #include "../dync.in.h"
 #include "rows.h"
-DYNC__COLD
+DYNC__LEAN
 
 /* ---- memory formats -------------------------------------------------------------------------- */
 

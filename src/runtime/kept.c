@@ -5,7 +5,7 @@
  * are dear. */
 #include "../dync.in.h"
 #include "plan.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !DYNC__KEPT_NONE
 /* By slot: the last step that writes it and the first that reads it. */

@@ -6,7 +6,7 @@
  * What is cheap to compute where it is read (a constant, a row of whole numbers) is no table. */
 #include "../dync.in.h"
 #include "plan.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !DYNC__KEPT_NONE
 /* By slot. */

@@ -13,7 +13,7 @@
  * 2^31. A table belongs to one trace and one thread at a time. */
 #include "../dync.in.h"
 #include "sym_poly.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_SYMBOLIC)
 /* ---- the table ------------------------------------------------------------------------------- */

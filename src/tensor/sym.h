@@ -174,6 +174,10 @@ DYNC__SYM_FN const dync__sz_expr *dync__symtab_find(const dync__symtab *, int64_
  * false: a division by zero, an unknown token. */
 DYNC__SYM_FN int64_t dync__symtab_value(const dync__symtab *, int64_t size, const int64_t *value,
                                         bool *ok);
+/* The same of many sizes that share expressions; at, or NULL: one for each expression of the table,
+ * what it was found to be, 0 where it was not yet. */
+DYNC__SYM_FN int64_t dync__symtab_value_kept(const dync__symtab *, int64_t size,
+                                             const int64_t *value, int64_t *at, bool *ok);
 /* "2*s0 + 1" */
 DYNC__SYM_FN void dync__symtab_text(const dync__symtab *, int64_t size, bool sources, dync__str *);
 typedef struct dync__sz_names {

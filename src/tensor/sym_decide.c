@@ -2,7 +2,7 @@
  * which becomes a guard. After sym_range.c. */
 #include "../dync.in.h"
 #include "sym_poly.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_SYMBOLIC)
 /* ---- decisions ------------------------------------------------------------------------------- */

@@ -60,6 +60,12 @@ DYNC__INLINE int64_t dync__symtab_value(const dync__symtab *t, int64_t size, con
     (void)t, (void)value, (void)ok;
     return size;
 }
+DYNC__INLINE int64_t dync__symtab_value_kept(const dync__symtab *t, int64_t size,
+                                             const int64_t *value, int64_t *at, bool *ok)
+{
+    (void)at;
+    return dync__symtab_value(t, size, value, ok);
+}
 DYNC__INLINE void dync__symtab_text(const dync__symtab *t, int64_t size, bool sources, dync__str *s)
 {
     (void)t, (void)sources;

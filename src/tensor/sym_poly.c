@@ -2,7 +2,7 @@
  * their terms in one order. Nothing here knows a table. After sym.h, before sym.c. */
 #include "../dync.in.h"
 #include "sym_poly.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_SYMBOLIC)
 /* The canonical order: products of more atoms first, then by token. */

@@ -2,7 +2,7 @@
  * breaks. After sym_value.c. */
 #include "../dync.in.h"
 #include "sym.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_SYMBOLIC)
 static double dync__sz_bound(int64_t x)

@@ -2,7 +2,7 @@
  * After sym.c. */
 #include "../dync.in.h"
 #include "sym.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_SYMBOLIC)
 /* ---- what symbols were found to be ----------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * After sym_text.c. */
 #include "../dync.in.h"
 #include "sym_poly.h"
-DYNC__COLD
+DYNC__LEAN
 
 #if !defined(DYNC_NO_SYMBOLIC)
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -104,6 +104,17 @@ DYNC__FN int64_t dync__symtab_value(const dync__symtab *t, int64_t size, const i
     const dync__sz_given g = {t, value, NULL, ok};
     return t->expr.at[i].visits > DYNC__SZ_VISITS ? dync__sz_value_shared(t, i, value, ok)
                                                   : dync__sz_value(&g, &t->expr.at[i]);
+}
+
+DYNC__FN int64_t dync__symtab_value_kept(const dync__symtab *t, int64_t size, const int64_t *value,
+                                         int64_t *at, bool *ok)
+{
+    if (DYNC__LIKELY(!dync__is_token(size) && !dync__is_sf(size))) return size;
+    int i = t && at ? dync__symtab_place(t, size) : -1;
+    if (i >= 0 && at[i]) return at[i];
+    int64_t is = dync__symtab_value(t, size, value, ok);
+    if (i >= 0) at[i] = is;
+    return is;
 }
 
 enum { DYNC__SZ_USUAL = 512, DYNC__SZ_USUAL_SYMBOLS = 64 };
