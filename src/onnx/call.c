@@ -7,18 +7,6 @@
 #include "onnx.h"
 DYNC__COLD
 
-DYNC__DATA dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const dync__onnx_body *,
-                                                dync__onnx_frame *outer,
-                                                const dync__onnx_call *call, int n_in,
-                                                const dync__onnx_value *in,
-                                                dync__onnx_value *out) = NULL;
-
-DYNC__DATA dync_status (*dync__onnx_run_folded)(dync__onnx_loaded *, const dync__onnx_body *,
-                                                dync__onnx_frame *outer,
-                                                const dync__onnx_call *call, int n_in,
-                                                const dync__onnx_value *in,
-                                                dync__onnx_value *out) = NULL;
-
 /* Records "ONNX node NAME (TYPE): ..." and gives the status back. A node without a name is told by
  * its first output. */
 DYNC__FN dync_status dync__oi_fail(const dync__onnx_call *c, dync_status status, const char *fmt,

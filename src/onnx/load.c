@@ -74,6 +74,18 @@ static dync_status dync__onnx_ports(dync__onnx_loaded *l)
     return DYNC_OK;
 }
 
+DYNC__DATA dync_status (*dync__onnx_run_inside)(dync__onnx_loaded *, const dync__onnx_body *,
+                                                dync__onnx_frame *outer,
+                                                const dync__onnx_call *call, int n_in,
+                                                const dync__onnx_value *in,
+                                                dync__onnx_value *out) = dync__onnx_run_body;
+
+DYNC__DATA dync_status (*dync__onnx_run_folded)(dync__onnx_loaded *, const dync__onnx_body *,
+                                                dync__onnx_frame *outer,
+                                                const dync__onnx_call *call, int n_in,
+                                                const dync__onnx_value *in,
+                                                dync__onnx_value *out) = dync__onnx_fold_body;
+
 /* folder NULL: no data in other files. blob: a reference, taken; NULL passes */
 DYNC__FN dync__onnx_loaded *dync__onnx_parse(dync__blob *blob, const char *folder)
 {
@@ -82,8 +94,6 @@ DYNC__FN dync__onnx_loaded *dync__onnx_parse(dync__blob *blob, const char *folde
         dync__blob_unref(blob);
         return NULL;
     }
-    dync__onnx_run_inside = dync__onnx_run_body;
-    dync__onnx_run_folded = dync__onnx_fold_body;
     l->files.model = blob;
     l->files.folder = folder ? dync__arena_strdup(&l->arena, folder) : NULL;
     l->model = dync__onnx_read(&l->arena, model, blob->bytes, blob->n);

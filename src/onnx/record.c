@@ -247,7 +247,8 @@ DYNC__FN void dync__onnx_record_begin(dync__onnx_recorder *r, dync__onnx_loaded 
     r->fold_left = DYNC__ONNX_FOLD_ALL;
     for (int i = 0; i < l->main->n_constants; i++)
         r->fold_left += DYNC__ONNX_FOLD_TIMES * l->main->tensor[i]->numel;
-    dync__onnx_answer = r->handler.call = dync__onnx_record_answer;
+    r->handler.call = dync__onnx_record_answer;
+    DYNC__ATOMIC_STORE(&dync__onnx_answer, dync__onnx_record_answer);
     r->handler.state = r;
     dync__handler_push(&r->handler);
 }

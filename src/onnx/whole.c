@@ -14,7 +14,8 @@ DYNC__DATA dync_status (*dync__onnx_answer)(dync__handler *, dync__opcall *) = N
 
 static dync__onnx_recorder *dync__onnx_recorder_of(const dync__handler *h)
 {
-    return dync__onnx_answer && h->call == dync__onnx_answer ? h->state : NULL;
+    dync_status (*answer)(dync__handler *, dync__opcall *) = DYNC__ATOMIC_PEEK(&dync__onnx_answer);
+    return answer && h->call == answer ? h->state : NULL;
 }
 
 DYNC__FN bool dync__onnx_records(const dync_tensor *h)

@@ -7,17 +7,19 @@
 #include "tol.h"
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
-enum { THREADS = 4, STEPS = 60, ROWS = 300 };
+enum { THREADS = 4, STEPS = 60, ROWS = 300, NAMES = 24 };
 static int32_t wrong;
 
 /* What all threads share. */
 static dync_tensor *data, *leaf, *fresh, *many;
-static dync_compiled *compiled, *of_module;
+static dync_compiled *compiled, *of_module, *sized, *controlled, *trained;
 static dync_module *module;
-static dync_program *program;
+static dync_program *program, *sized_program;
 static dync_graph *graph;
 static dync_list *list;
+static dync_tensor *left_here;
 
 static void check_at(bool good, int line)
 {
@@ -45,6 +47,16 @@ static dync_tensor *branches(dync_tensor *x, dync_tensor *y)
     dync_tensor *z = dync_add(dync_tanh(x), y);
     return dync_bool(dync_gt(dync_sum(y, DYNC_ALL, false), 0)) ? dync_mul(z, 2) : dync_sub(z, y);
 }
+
+static dync_tensor *wide(dync_tensor *x)
+{
+    return dync_softmax(dync_mul(dync_sin(x), dync_sum(x, dync_shape(0), true)), -1);
+}
+static dync_tensor *controls(dync_tensor *x)
+{
+    return dync_as_tensor(dync_cond(dync_gt(dync_sum(x, DYNC_ALL, false), 0), twice, dync_sin, x));
+}
+static dync_tensor *trains(dync_tensor *x, dync_tensor *w) { return dync_mul(dync_sin(x), w); }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 static void shared_call(void)
@@ -184,6 +196,151 @@ static void questions(void)
     dync_profile_event_info e;
     (void)dync_profile_event(0, &e);
 }
+/* One program and one function of open sizes, with other sizes each time. */
+static void shared_sizes(void)
+{
+    dync_tensor *x = dync_randn(dync_shape(any_int(2, 40), 4)), *want = dync_mul(x, 2);
+    dync_value arg = DYNC_V(x), r = dync_program_run(sized_program, 1, &arg);
+    check(r.kind == DYNC_KIND_TENSOR && dync_equal(dync_as_tensor(r), want));
+    x = dync_randn(dync_shape(any_int(2, 9), any_int(2, 9)));
+    dync_tensor *got = dync_call(sized, x), *plain = wide(x);
+    check(got && plain && dync_allclose(got, plain, 1e-5, 1e-5));
+}
+/* Its branches are traced and compiled when they first come, in whichever thread that is. */
+static void shared_control(void)
+{
+    dync_tensor *x = dync_randn(dync_shape(any_int(2, 4), 3)), *y = dync_call(controlled, x);
+    bool more = dync_item(dync_sum(x, DYNC_ALL, false)) > 0;
+    check(y && dync_allclose(y, more ? twice(x) : dync_sin(x), 1e-5, 1e-5));
+}
+/* Forward and backward of one function, to leaves of the thread's own and to one of all. */
+static void shared_training(void)
+{
+    dync_tensor *x = dync_parameter(dync_randn(dync_shape(3, 4)));
+    dync_tensor *y = dync_call(trained, x, leaf);
+    check(y && dync_backward(dync_sum(y, DYNC_ALL, false)) == DYNC_OK);
+    dync_tensor *g = dync_mul(dync_detach(leaf), dync_cos(dync_detach(x)));
+    check(dync_grad(x) && dync_allclose(dync_grad(x), g, 1e-4, 1e-5));
+}
+static dync_value square_forward(dync_autograd_ctx *ctx, const dync_value *args, int nargs)
+{
+    (void)nargs;
+    dync_save_for_backward(ctx, args[0].as.t);
+    return DYNC_V(dync_mul(args[0].as.t, args[0].as.t));
+}
+static dync_value square_backward(dync_autograd_ctx *ctx, const dync_value *grads, int n)
+{
+    (void)n;
+    return DYNC_V(dync_mul(dync_mul(grads[0].as.t, dync_saved(ctx, 0)), 2));
+}
+static const dync_autograd_function square = {
+    .name = "Square", .forward = square_forward, .backward = square_backward};
+static dync_tensor *squares(dync_tensor *x) { return dync_as_tensor(dync_apply(&square, x)); }
+static void own_function(void)
+{
+    dync_tensor *x = dync_parameter(dync_randn(dync_shape(4)));
+    dync_compiled *f = dync_compile(squares);
+    dync_backward(dync_sum(any_int(0, 1) ? dync_call(f, x) : squares(x), DYNC_ALL, false));
+    check(dync_grad(x) && dync_allclose(dync_grad(x), dync_mul(dync_detach(x), 2), 1e-5, 1e-5));
+    dync_compiled_free(f);
+}
+/* Names that are new, and one that all threads want. */
+static dync_value thrice(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return DYNC_V(dync_mul(args[0], 3));
+}
+static dync_status compile_graph(dync_graph *g, const dync_value *inputs, int n,
+                                 const char *options, dync_callable *out, void *user)
+{
+    (void)options, (void)user;
+    return dync_compile_graph("eager", g, inputs, n, out);
+}
+static void registers(void)
+{
+    static int32_t last;
+    char name[40];
+    int n = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    if (n > NAMES) return;
+    dync_on_error(quiet, NULL);
+    snprintf(name, sizeof name, "stress::thrice_%d", n);
+    check(dync_op_register(name, "(Tensor x) -> Tensor", thrice, NULL, NULL) == DYNC_OK);
+    dync_value x = DYNC_V(data), r = dync_op_call_values(name, 1, &x);
+    check(r.kind == DYNC_KIND_TENSOR && dync_equal(dync_as_tensor(r), dync_mul(data, 3)));
+    snprintf(name, sizeof name, "stress_%d", n);
+    check(dync_register_backend(&(dync_backend){.name = name, .compile = compile_graph}) ==
+          DYNC_OK);
+    dync_compiled *f = dync_compile(twice, .backend = name);
+    check(dync_equal(dync_call(f, data), dync_mul(data, 2)));
+    dync_compiled_free(f);
+    dync_register_backend(&(dync_backend){.name = "stress", .compile = compile_graph});
+    dync_clear_error();
+}
+/* Files of the thread's own. */
+static void own_files(void)
+{
+    static int32_t last;
+    char path[60], text[100];
+    int n = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    snprintf(path, sizeof path, "/tmp/dync_stress_%d", (int)getpid());
+    dync_tensors *put = dync_tensors_new(), *got;
+    snprintf(text, sizeof text, "%s_%d.safetensors", path, n);
+    check(dync_tensors_put(put, "w", data) == DYNC_OK && dync_tensors_save(put, text) == DYNC_OK);
+    check((got = dync_tensors_load(text)) && dync_equal(dync_tensors_get(got, "w"), data));
+    dync_tensors_free(put);
+    dync_tensors_free(got);
+    remove(text);
+    snprintf(text, sizeof text, "%s_%d.dync", path, n);
+    check(dync_program_save(any_int(0, 1) ? program : sized_program, text) == DYNC_OK);
+    dync_program *p = dync_program_load(text);
+    dync_value arg = DYNC_V(data), r = dync_program_run(p, 1, &arg);
+    check(r.kind == DYNC_KIND_TENSOR && dync_equal(dync_as_tensor(r), dync_mul(data, 2)));
+    dync_program_free(p);
+    remove(text);
+    snprintf(text, sizeof text, "%s_%d.onnx", path, n);
+    check(dync_program_save_onnx(program, text) == DYNC_OK);
+    check((p = dync_program_load_onnx(text)) != NULL);
+    r = dync_program_run(p, 1, &arg);
+    r = r.kind == DYNC_KIND_LIST ? dync_at(r, 0) : r;
+    check(r.kind == DYNC_KIND_TENSOR && dync_equal(dync_as_tensor(r), dync_mul(data, 2)));
+    dync_program_free(p);
+    remove(text);
+}
+/* What one thread made another one frees. */
+static void handed_on(void)
+{
+    dync_tensor *mine = dync_retain(dync_mul(data, 2));
+    dync_tensor *other = __atomic_exchange_n(&left_here, mine, __ATOMIC_ACQ_REL);
+    check(!other || dync_equal(other, dync_mul(data, 2)));
+    if (other) dync_release(other);
+}
+/* A thread that begins and ends meanwhile, with state of its own. */
+static void *brief_life(void *user)
+{
+    (void)user;
+    DYNC_SCOPE {
+        dync_tensor *x = dync_ones(dync_shape(2), .requires_grad = true);
+        dync_register_hook(x, halved, NULL);
+        check(dync_backward(dync_sum(dync_call(compiled, x, x), DYNC_ALL, false)) == DYNC_OK);
+    }
+    return NULL;
+}
+static void short_lives(void)
+{
+    pthread_t t;
+    check(pthread_create(&t, NULL, brief_life, NULL) == 0);
+    pthread_join(t, NULL);
+}
+static void explains(void)
+{
+    dync_explain_output e = dync_explain(branches, data, data);
+    check(e.graph_count >= 1 && *dync_explain_str(&e));
+    check(dync_compiled_info(compiled).hits >= 0);
+    dync_value g = dync_gradients(DYNC_V(dync_sum(dync_mul(leaf, leaf), DYNC_ALL, false)),
+                                  DYNC_V(leaf), DYNC_NONE,
+                                  (dync_grad_options){.create_graph = true});
+    check(dync_len(g) == 1 && dync_requires_grad(dync_as_tensor(dync_at(g, 0))));
+}
 static void nothing(void *user) { (void)user; }
 static void callbacks(void)
 {
@@ -195,12 +352,15 @@ static void callbacks(void)
           DYNC_KIND_TENSOR);
 }
 
-static void (*const steps[])(void) = {shared_call,      shared_leaf,   first_backward,
-                                      shared_gradients, shared_module, shared_program,
-                                      shared_graph,     shared_list,   own_compiled,
-                                      own_module,       own_graph,     own_cell,
-                                      own_hooks,        large_loops,   settings,
-                                      questions,        callbacks,     own_captured_backward};
+static void (*const steps[])(void) = {shared_call,      shared_leaf,    first_backward,
+                                      shared_gradients, shared_module,  shared_program,
+                                      shared_graph,     shared_list,    own_compiled,
+                                      own_module,       own_graph,      own_cell,
+                                      own_hooks,        large_loops,    settings,
+                                      questions,        callbacks,      own_captured_backward,
+                                      shared_sizes,     shared_control, shared_training,
+                                      own_function,     registers,      own_files,
+                                      handed_on,        short_lives,    explains};
 enum { KINDS = sizeof steps / sizeof steps[0] };
 
 typedef struct worker {
@@ -233,9 +393,16 @@ static void begin(void)
     of_module = dync_compile(module);
     compiled = dync_compile(branches);
     program = dync_export(twice, data);
+    dync_tensor *marked = dync_randn(dync_shape(5, 4));
+    dync_mark_dynamic(marked, 0);
+    sized_program = dync_export(twice, marked);
+    sized = dync_compile(wide, .dynamic = DYNC_DYNAMIC_ON);
+    controlled = dync_compile(controls);
+    trained = dync_compile(trains);
     graph = dync_make_graph(twice, data);
     list = dync_tuple(data, 3).as.l;
     REQUIRE(of_module && compiled && program && graph && list);
+    REQUIRE(sized_program && sized && controlled && trained);
 }
 
 TEST(random_calls_within_their_rules)
@@ -257,6 +424,8 @@ TEST(random_calls_within_their_rules)
         for (int i = 0; i < THREADS; i++) pthread_join(w[i].thread, NULL);
     }
     EXPECT_EQ_INT(wrong, 0);
+    dync_release(left_here);
+    left_here = NULL;
     dync_config_set("threads", "0");
     dync_config_set("activation_memory_budget", "1");
     dync_config_set("repro_tolerance", "0.001");
