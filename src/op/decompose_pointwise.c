@@ -201,7 +201,9 @@ DYNC__FN dync_status dync__d_xlogy(dync__opcall *call)
     dync__chain c = {0};
     dync__dt *self = dync__dt_arg(call, 0), *other = dync__dt_arg(call, 1);
     if (!self || !other) return dync__fail(DYNC_ERR_VALUE, "expected two tensors");
-    other = dync__chain_dtype(&c, other, dync__op_common_dtype(call));
+    int dtype = dync__op_common_dtype(call);
+    /* integers become floats themselves: a negative one is no uint8 before */
+    if (dync__dtype_info(dtype)->kind == 'f') other = dync__chain_dtype(&c, other, dtype);
     dync__dt *bad = dync__chain_tt(&c, DYNC__OP_logical_or,
                                    dync__chain_ti(&c, DYNC__OP_le, other, 0),
                                    dync__chain_tf(&c, DYNC__OP_eq, other, inf));

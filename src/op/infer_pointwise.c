@@ -189,8 +189,11 @@ DYNC__FN dync_status dync__i_divide(const dync__opcall *call, dync__info *out)
     DYNC__TRY(dync__i_binary(call, out));
     bool some = true;
     for (int d = 0; d < out->lay.ndim; d++) some = some && out->lay.shape[d] != 0;
-    return some && dync__arg_is_number(by) && by->as.i == 0 &&
-                   dync__dtype_info(dync__op_common_dtype(call))->kind != 'f'
+    const dync__dtype_row *row = dync__dtype_info(dync__op_common_dtype(call));
+    /* by the number that is in the dtype: 256 is none of an 8-bit one */
+    int unused = row->kind == 'i' ? 64 - 8 * row->bytes : 0;
+    return some && dync__arg_is_number(by) && row->kind != 'f' && !dync__is_token(by->as.i) &&
+                   (uint64_t)by->as.i << unused == 0
                ? dync__fail_class(DYNC_ERR_VALUE, "ZeroDivisionError", "ZeroDivisionError")
                : DYNC_OK;
 }

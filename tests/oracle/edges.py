@@ -223,6 +223,11 @@ for d in FLOATS:
     for s in ([1, 2, 0, 4], [1, 2, 4, 0], [2, 0, 4], [2, 0, 0], [0, 2, 0, 4], [1, 0, 0, 4]):
         edge('adaptive_avg_pool2d', G(d, s, 'n0'), Dims([1, 1]))
 
+# integers become floats before anything, also a number of another dtype
+for a, b in (('u8', 'i32'), ('i8', 'i64'), ('u8', 'i8'), ('i16', 'b8')):
+    edge('xlogy', v(a, [0, 1, 3]), v(b, [1 if b == 'b8' else -1], []))
+    edge('xlogy', v(a, [2], []), v(b, [1, 0, 1] if b == 'b8' else [-1, 5, 100]))
+
 # nothing is divided by zero where there is nothing to divide
 for n in ('floor_divide', 'remainder', 'fmod'):
     for d in ('i64', 'i32', 'u8', 'i8'):
@@ -230,6 +235,8 @@ for n in ('floor_divide', 'remainder', 'fmod'):
             x = T(d, s, 'n0') if 0 in s else v(d, [3])
             for zero in (0, v(d, [0], []), v(d, [0])):
                 edge(n, x, zero)
+    for d, number in (('u8', 256), ('u8', 300), ('i8', -512), ('i16', 1 << 16), ('i32', 1 << 32), ('i64', 1 << 32)):
+        edge(n, v(d, [3, 4]), number)                    # which is 0 in some of the dtypes
 
 for s in ([0], [0, 3], [0, 0], [0, 3, 2], [2, 0], [3]):
     C = s[1] if len(s) > 1 else s[0]
