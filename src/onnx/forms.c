@@ -2,8 +2,9 @@
  * symbols, and sizes that decide otherwise than those that were tried when the model was loaded.
  * After load.c, before walk.c.
  *
- * Each is made for the sizes of a call at hand, with symbols for all that are open but 1, and
- * serves every call that its guards hold for. After two that could not be made none is tried
+ * The first is for the sizes of the call at hand alone, which are often the only ones. Each further
+ * one is made for those of a call, with symbols for all that are open but 1, and serves every call
+ * that its guards hold for. After two that could not be made none is tried
  * again. Where there is none as the elements of a small input decide which nodes run (a sampling
  * rate, a mode) or sizes (where to resize to), each is for those elements, which are constants in
  * it. */
@@ -181,7 +182,7 @@ static dync__graph *dync__onnx_keyed_graph(dync__onnx_forms *f, dync__onnx_loade
         l->input[f->key[k]].known = value[k];
         known = value[k] != NULL;
     }
-    if (known && f->n_keys) g = dync__onnx_graph_for(l, name);
+    if (known && f->n_keys) g = dync__onnx_graph_for(l, name, false);
     for (int k = 0; k < f->n_keys; k++) {
         l->input[f->key[k]].known = NULL;
         if (g) continue;
@@ -197,7 +198,8 @@ static void dync__onnx_form_make(dync__onnx_forms *f, dync__onnx_loaded *l, cons
 {
     for (int i = 0; i < l->n_inputs; i++)
         memcpy(l->input[i].hint, t[i]->lay.shape, sizeof l->input[i].hint);
-    dync__graph *g = f->keyed ? NULL : dync__onnx_graph_for(l, name);
+    bool alone = !f->n && !f->keyed && !f->failed && dync__pass_on(DYNC__PASS_first_alone);
+    dync__graph *g = f->keyed ? NULL : dync__onnx_graph_for(l, name, alone);
     if (!g) {
         g = dync__onnx_keyed_graph(f, l, name, t);
         f->keyed = f->keyed || g;

@@ -282,15 +282,16 @@ static bool dync__onnx_has_fixed(const dync__onnx_loaded *l)
     return fixed;
 }
 
-DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *name)
+DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *l, const char *name, bool alone)
 {
     dync__error_guard guard;
     dync_scope scope = dync_scope_begin();
     dync__error_guard_begin(&guard);
     bool learnt; /* of no use: sizes are those of the call */
-    for (int i = 0; i < l->n_inputs; i++) memset(l->input[i].fixed, 0, sizeof l->input[i].fixed);
+    for (int i = 0; i < l->n_inputs; i++)
+        for (int d = 0; d < DYNC_MAX_DIMS; d++) l->input[i].fixed[d] = alone;
     dync__graph *g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE, &learnt);
-    if (!g && dync__onnx_has_fixed(l))
+    if (!g && !alone && dync__onnx_has_fixed(l))
         g = dync__onnx_trace_sized(l, name, DYNC__ONNX_EQUAL_NONE, &learnt);
     const dync__error_slot *inner = dync__error_guard_end(&guard);
     dync_scope_end(&scope);

@@ -11,10 +11,10 @@ DYNC__FN void dync__onnx_end(dync__onnx_loaded *);
 DYNC__FN dync_status dync__onnx_run(dync__onnx_loaded *, const dync_value *in,
                                     dync__onnx_value *out);
 DYNC__FN dync_status dync__onnx_graph_of(dync__onnx_loaded *, const char *name, dync__graph **out);
-/* of the sizes of a call (hint); NULL: there is none, or no memory */
-DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *, const char *name);
+/* of the sizes of a call (hint), alone or with others; NULL: there is none, or no memory */
+DYNC__FN dync__graph *dync__onnx_graph_for(dync__onnx_loaded *, const char *name, bool alone);
 /* forms.c: programs of further graphs, made as calls need them */
-enum { DYNC__ONNX_FORMS = 8, DYNC__ONNX_KEYS = 4 };
+enum { DYNC__ONNX_FORMS = 9, DYNC__ONNX_KEYS = 4 };
 typedef struct dync__onnx_forms {
     dync__mutex lock;
     int32_t n, failed;
