@@ -1,7 +1,8 @@
 /* onnx/map_idiom.c: several nodes that are one operator of dync, as exporters and dync's own writer
  * put it where ONNX, or the version that is written, has no node for it. After call.c.
  *
- * An idiom is a formula over ONNX's operators (out_rows.def.h has the writer's), a the operand.
+ * An idiom is a formula over ONNX's operators (out_rows.def.h has the writer's), a the operand. A
+ * Cast is one to the type of a.
  * Nodes before the last one stay in the walk; neat.c drops them where nobody else reads them. */
 #include "../dync.in.h"
 #include "maps.h"
@@ -20,6 +21,7 @@ DYNC__COLD
     X(log2,      "Mul(Log(a),1.4426950408889634)")                                                                \
     X(log10,     "Mul(Log(a),0.4342944819032518)")                                                                \
     X(expm1,     "Mul(Tanh(Mul(a,0.5)),Add(Exp(a),1))")                                                           \
+    X(sign,      "Sub(Cast(Greater(a,0)),Cast(Less(a,0)))")                                                       \
     X(where,     "Or(And(a,b),And(Not(a),c))")
 /* clang-format on */
 
@@ -28,15 +30,17 @@ typedef struct dync__oi_match {
     const char *at; /* what is left of the formula */
     dync__onnx_place operand[3];
     bool bound[3];
+    int ndim; /* the most dims of a number */
 } dync__oi_match;
 
 /* Is the value known, and this number in its own precision? */
-static bool dync__oi_match_number(const dync__oi_match *m, dync__onnx_place p, double number)
+static bool dync__oi_match_number(dync__oi_match *m, dync__onnx_place p, double number)
 {
     if (p.up || p.at < 0) return false;
     const dync__tensor *t = dync__peek(m->c->frame->value[p.at].t);
     if (!t || t->flags & DYNC__T_FAKE || t->numel != 1) return false;
     double value = dync__load_f64(dync__tensor_data(t), t->dtype);
+    m->ndim = DYNC__MAX(m->ndim, t->lay.ndim);
     return t->dtype == DYNC_F32 ? (float)value == (float)number : value == number;
 }
 
@@ -48,12 +52,23 @@ static bool dync__oi_match_operand(dync__oi_match *m, dync__onnx_place p)
     return m->bound[i] = true;
 }
 
+/* Has the result of the step the type of a? */
+static bool dync__oi_match_type(const dync__oi_match *m, const dync__onnx_step *s)
+{
+    const dync__onnx_place a = m->operand[0];
+    if (!m->bound[0] || a.up || a.at < 0 || s->out[0] < 0) return false;
+    return dync__oi_type(m->c->frame->value[s->out[0]].t) ==
+           dync__oi_type(m->c->frame->value[a.at].t);
+}
+
 /* recursion: operands inside operands. The formula goes on behind what was matched. */
 static bool dync__oi_match_node(dync__oi_match *m, const dync__onnx_step *s)
 {
     size_t n = strcspn(m->at, "(,)");
-    if (!s || !s->row || s->node->attribute.n || s->node->output.n != 1) return false;
+    if (!s || !s->row || s->node->output.n != 1) return false;
     if (strlen(s->row->name) != n || memcmp(s->row->name, m->at, n) != 0) return false;
+    bool cast = strcmp(s->row->name, "Cast") == 0;
+    if (s->node->attribute.n && !cast) return false;
     m->at += n;
     for (int i = 0; *m->at != ')'; i++) {
         m->at++; /* ( or , */
@@ -72,7 +87,7 @@ static bool dync__oi_match_node(dync__oi_match *m, const dync__onnx_step *s)
         }
     }
     m->at++;
-    return true;
+    return !cast || dync__oi_match_type(m, s);
 }
 
 /* Operators as the table calls them: on operands a, b, c; NULL: not of such types. */
@@ -89,6 +104,7 @@ DYNC__OI_IDIOM_ONE(rsqrt)
 DYNC__OI_IDIOM_ONE(log2)
 DYNC__OI_IDIOM_ONE(log10)
 DYNC__OI_IDIOM_ONE(expm1)
+static dync_tensor *dync__oi_idiom_sign(dync_tensor *const *in) { return (dync_sign)(in[0]); }
 static dync_tensor *dync__oi_idiom_where(dync_tensor *const *in)
 {
     return (dync_where)(in[0], dync_v_tensor(in[1]), dync_v_tensor(in[2]));
@@ -113,6 +129,7 @@ DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *c)
                                                            : c->frame->value[m.operand[k].at].t;
             here = in[k] != NULL;
         }
+        here = here && m.ndim <= dync__oi_rank(in[0]); /* numbers of more dims give it dims */
         dync_tensor *y = here ? idiom[i].fn(in) : NULL;
         if (y) return y;
     }

@@ -231,7 +231,7 @@ static const dync__onnx_row dync__onnx_rows[] = {
     {"", "SplitToSequence", 11, "axis=0 keepdims=1", dync__oi_split_to_sequence, NULL, NULL, 0},
     DYNC__ONE("Sqrt", 1, dync_sqrt)
     {"", "Squeeze", 1, "axes=", dync__oi_squeeze, NULL, NULL, 0},
-    DYNC__TWO("Sub", 1, dync_sub, DYNC__OI_WRAPS)
+    DYNC__TWO("Sub", 1, dync_sub, DYNC__OI_WRAPS | DYNC__OI_ENDS)
     {"", "Sum", 1, "consumed_inputs=", dync__oi_variadic, NULL, dync_add, 0},
     {"", "SwiGLU", 27, "alpha=1", dync__oi_swiglu, NULL, NULL, 0},
     {"", "Swish", 24, "alpha=1", dync__oi_activation, NULL, NULL, DYNC__OI_SWISH},

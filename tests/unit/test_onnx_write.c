@@ -307,6 +307,15 @@ static dync_tensor *again_bools(dync_tensor *x)
     dync_tensor *y = dync_where(dync_gt(x, 0.0), dync_lt(x, 1.0), dync_lt(dync_abs(x), 0.5));
     return dync_to_dtype(y, DYNC_F32);
 }
+/* what is near a sign, and none: the other way round, of two values */
+static dync_tensor *again_signs(dync_tensor *x)
+{
+    dync_tensor *more = dync_to_dtype(dync_gt(x, 0.0), DYNC_F32),
+                *less = dync_to_dtype(dync_lt(x, 0.0), DYNC_F32),
+                *other = dync_to_dtype(dync_lt(dync_sub(x, 1), 0.0), DYNC_F32);
+    dync_tensor *y = dync_add(dync_mul(dync_sign(x), 5), dync_mul(dync_sub(less, more), 3));
+    return dync_add(y, dync_sub(more, other));
+}
 static const struct {
     dync_tensor *(*fn)(dync_tensor *);
     const char *kept; /* operators that the first reading gives back, a text each */
@@ -319,6 +328,7 @@ static const struct {
     {again_sizes, "where("},
     {again_layers, "_rnn_layer"},
     {again_bools, "where("},
+    {again_signs, "sign(x)|sub(to_dtype_1, to_dtype)|sub(to_dtype, to_dtype_2)"},
     {again_products, "linear(|einsum(\"abc,dbc->ad\"|triu(ge, 1)"},
 };
 
