@@ -56,9 +56,8 @@ static dync_value dync__oi_operand(dync_tensor *t, dync_tensor *beside)
                                                                 : dync_v_tensor(t);
 }
 
-/* A pair of operands through an operator of dync. */
-static dync_tensor *dync__oi_both_of(dync_tensor *(*two)(dync_value, dync_value), dync_tensor *a,
-                                     dync_tensor *b)
+DYNC__FN dync_tensor *dync__oi_both_of(dync_tensor *(*two)(dync_value, dync_value), dync_tensor *a,
+                                       dync_tensor *b)
 {
     return a && b ? two(dync__oi_operand(a, b), dync__oi_operand(b, a)) : NULL;
 }

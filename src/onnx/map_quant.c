@@ -61,7 +61,8 @@ DYNC__FN dync_tensor *dync__oi_saturate(dync_tensor *y, dync_tensor *zero, int64
     }
     dync__oi_range_of(type, &low, &high);
     y = dync_round(y);
-    if (zero && y) y = dync_add(y, dync_to_dtype(zero, (dync_dtype)dync__oi_type(y)));
+    if (zero && y)
+        y = dync__oi_both_of(dync_add, y, dync_to_dtype(zero, (dync_dtype)dync__oi_type(y)));
     y = y ? dync_clamp(y, dync_v_float(low), dync_v_float(high)) : NULL;
     return y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL;
 }
@@ -86,9 +87,9 @@ DYNC__FN dync_status dync__oi_quantize(dync__onnx_call *c)
         return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "to %s", dync__onnx_type_name(type));
     scale = dync_to_dtype(dync__oi_along(c, scale, x), DYNC_F32);
     if (zero) zero = dync__oi_along(c, zero, x);
-    x = scale ? dync_div(dync_to_dtype(x, DYNC_F32), scale) : NULL;
-    return dync__oi_out_typed(c, 0, x ? dync__oi_saturate(dync__oi_ordered(x), zero, type) : NULL,
-                              (int)type);
+    if (scale) x = dync__oi_both_of(dync_div, dync_to_dtype(x, DYNC_F32), scale);
+    x = scale && x ? dync__oi_saturate(dync__oi_ordered(x), zero, type) : NULL;
+    return dync__oi_out_typed(c, 0, x, (int)type);
 }
 
 /* DequantizeLinear (x, scale, zero point): (x - zero) * scale, in output_dtype or the scale's type.
@@ -101,8 +102,11 @@ DYNC__FN dync_status dync__oi_dequantize(dync__onnx_call *c)
     if (dync__oi_is_float(x)) return dync__oi_fail(c, DYNC_ERR_UNSUPPORTED, "of floats");
     y = dync_to_dtype(x, DYNC_I32);
     scale = dync__oi_along(c, scale, x);
-    if (zero) y = dync_sub(y, dync_to_dtype(dync__oi_along(c, zero, x), DYNC_I32));
-    y = y && scale ? dync_mul(dync_to_dtype(y, DYNC_F32), dync_to_dtype(scale, DYNC_F32)) : NULL;
+    if (zero)
+        y = dync__oi_both_of(dync_sub, y, dync_to_dtype(dync__oi_along(c, zero, x), DYNC_I32));
+    y = y && scale
+            ? dync__oi_both_of(dync_mul, dync_to_dtype(y, DYNC_F32), dync_to_dtype(scale, DYNC_F32))
+            : NULL;
     return dync__oi_out(c, 0, y ? dync_to_dtype(y, (dync_dtype)dtype) : NULL);
 }
 

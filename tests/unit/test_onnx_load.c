@@ -186,7 +186,7 @@ TEST(sequences_are_lists)
 }
 
 /* What ONNX has no node for is read as what it is written as: places of what is not 0, turned; the
- * greatest of several updates; a slope; a range that begins at a size. A file may name a weight as
+ * greatest of several updates; a slope; a range that begins at a size; scales of no dims. A file may name a weight as
  * the recorder names its own. */
 TEST(read_written_and_read)
 {
@@ -216,7 +216,20 @@ TEST(read_written_and_read)
     put(&a, g, "Add", "size", "size", "twice");
     n = put(&a, g, "Range", "size", "twice", "range");
     (void)dync__avec_push(&a, &n->input, "one");
+    dync__onnx_tensor *scale = dync__onnx_add(&a, g, initializer, tensor);
+    scale->name = "scale";
+    scale->data_type = DYNC__ONNX_FLOAT;
+    (void)dync__avec_push(&a, &scale->float_data, 0.03f);
+    dync__onnx_tensor *zero = dync__onnx_add(&a, g, initializer, tensor);
+    zero->name = "zero";
+    zero->data_type = DYNC__ONNX_UINT8;
+    (void)dync__avec_push(&a, &zero->int32_data, 3);
+    n = put(&a, g, "QuantizeLinear", "x", "scale", "quantized");
+    (void)dync__avec_push(&a, &n->input, "zero");
+    n = put(&a, g, "DequantizeLinear", "quantized", "scale", "back");
+    (void)dync__avec_push(&a, &n->input, "zero");
     g->output.at[0]->name = "s";
+    ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = "back";
     ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = "turned";
     ((dync__onnx_value_info *)dync__onnx_add(&a, g, output, value_info))->name = "range";
     dync_program *p = dync__program_give(load(m));
