@@ -71,7 +71,7 @@ static dync_tensor *dync__oi_of_direction(dync_tensor *t, int d)
 static dync_tensor *dync__oi_cell_product(const dync__oi_cell *k, dync_tensor *x, dync_tensor *w,
                                           int scale)
 {
-    if (!k->bytes || !x) return dync_mm(x, w);
+    if (!k->bytes || !x) return dync_matmul(x, w);
     dync_tensor *by, *zero, *q = dync__oi_quantized(x, &by, &zero);
     dync_tensor *of = dync__oi_of_direction(dync__oi_in(k->c, scale), k->direction),
                 *from = dync__oi_of_direction(dync__oi_in(k->c, scale + 1), k->direction);
@@ -121,12 +121,12 @@ static bool dync__oi_step_gru(const dync__oi_cell *k, dync_tensor *x, dync_tenso
     dync_tensor *rz = dync__oi_narrow(k->r, 1, 0, 2 * n), *rh = dync__oi_narrow(k->r, 1, 2 * n, n);
     dync_tensor *bz = dync__oi_narrow(k->bias_r, 0, 0, 2 * n),
                 *bh = dync__oi_narrow(k->bias_r, 0, 2 * n, n);
-    dync_tensor *g = dync_add(dync__oi_narrow(x, -1, 0, 2 * n), dync_add(dync_mm(*h, rz), bz));
+    dync_tensor *g = dync_add(dync__oi_narrow(x, -1, 0, 2 * n), dync_add(dync_matmul(*h, rz), bz));
     dync_tensor *z = dync__oi_cell_act(k, 0, "sigmoid", dync__oi_gate(k, g, 0));
     dync_tensor *r = dync__oi_cell_act(k, 0, "sigmoid", dync__oi_gate(k, g, 1));
     if (!z || !r) return false;
-    dync_tensor *inner = k->after ? dync_mul(r, dync_add(dync_mm(*h, rh), bh))
-                                  : dync_add(dync_mm(dync_mul(r, *h), rh), bh);
+    dync_tensor *inner = k->after ? dync_mul(r, dync_add(dync_matmul(*h, rh), bh))
+                                  : dync_add(dync_matmul(dync_mul(r, *h), rh), bh);
     dync_tensor *new_h = dync__oi_cell_act(k, 1, "tanh", dync_add(dync__oi_gate(k, x, 2), inner));
     *h = new_h ? dync_add(dync_mul(dync_sub(1, z), new_h), dync_mul(z, *h)) : NULL;
     return *h != NULL;
@@ -135,7 +135,7 @@ static bool dync__oi_step_gru(const dync__oi_cell *k, dync_tensor *x, dync_tenso
 /* h' = f(x + R h + Rb) */
 static bool dync__oi_step_rnn(const dync__oi_cell *k, dync_tensor *x, dync_tensor **h)
 {
-    dync_tensor *g = dync_add(x, dync_add(dync_mm(*h, k->r), k->bias_r));
+    dync_tensor *g = dync_add(x, dync_add(dync_matmul(*h, k->r), k->bias_r));
     *h = dync__oi_cell_act(k, 0, "tanh", g);
     return *h != NULL;
 }

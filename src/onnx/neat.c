@@ -1,7 +1,7 @@
 /* onnx/neat.c: a graph that was made of a model, without what says nothing: what nobody reads, a
  * dim of one element that goes as soon as it has come, as layers of one direction make it, dims
- * that are turned and turned back. Names are given anew, in order, so that what is written and read
- * again is the same text. After record.c. */
+ * that are turned and turned back. What turns two dims is a permutation, as the file has it, and
+ * names are given anew, in order, so that what is written and read again is the same text. After record.c. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
@@ -23,6 +23,29 @@ static bool dync__neat_turned_back(const dync__arg *first, const dync__arg *then
         back = (first->as.dims[at] + n) % n == i;
     }
     return back;
+}
+
+/* False: no memory. */
+static bool dync__neat_turn(dync__graph *g, dync__node *n)
+{
+    bool two = n->op == DYNC__OP_transpose && n->nargs == 3, t = n->op == DYNC__OP_t;
+    const dync__node *in = (two || t) && n->args[0].kind == DYNC__A_NODE ? n->args[0].as.node
+                                                                         : NULL;
+    int ndim = in && in->has_info ? in->info[0].lay.ndim : 0;
+    int64_t a = two ? dync__neat_dim(n, 1, ndim) : 0, b = two ? dync__neat_dim(n, 2, ndim) : 1;
+    if (ndim < 2 || a < 0 || b < 0) return true;
+    dync__arg *arg = dync__arena_alloc(&g->arena, 2 * sizeof *arg);
+    int64_t *dim = dync__arena_alloc(&g->arena, (size_t)ndim * sizeof *dim);
+    if (!arg || !dim) return false;
+    for (int i = 0; i < ndim; i++) dim[i] = i == a ? b : i == b ? a : i;
+    arg[0] = n->args[0];
+    arg[1] = (dync__arg){.kind = DYNC__A_DIMS, .n = ndim, .as.dims = dim};
+    n->op = DYNC__OP_permute;
+    n->kind = DYNC__N_CALL_METHOD;
+    n->target = dync__op_info(n->op)->name;
+    n->args = arg;
+    n->nargs = 2;
+    return true;
 }
 
 /* What the node takes away again, its first argument's own argument; NULL: it does not. */
@@ -83,6 +106,7 @@ DYNC__FN dync_status dync__onnx_neat(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i], *was;
         dync__node_each_input(n, dync__neat_use, NULL);
+        if (!dync__neat_turn(g, n)) return DYNC_ERR_MEMORY;
         was = dync__neat_undone(n);
         /* an input stays apart from a result: they would share memory */
         n->mark = was && was->kind != DYNC__N_PLACEHOLDER ? was : NULL;
