@@ -44,8 +44,8 @@ enum {
 /* What mapping functions share, each told where it is defined; handles are the scope's, NULL +
  * error on failure. */
 DYNC__FN bool dync__oi_is_float(const dync_tensor *);
-/* A pair of operands through an operator of dync: a known number beside what is not known is part of
- * the code. */
+/* A pair of operands through an operator of dync: a known number beside what is not known is part
+ * of the code. */
 DYNC__FN dync_tensor *dync__oi_both_of(dync_tensor *(*two)(dync_value, dync_value), dync_tensor *a,
                                        dync_tensor *b);
 /* map_idiom.c: does the node end several that are one operator of dync? Its result, or NULL */

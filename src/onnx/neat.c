@@ -1,7 +1,8 @@
 /* onnx/neat.c: a graph that was made of a model, without what says nothing: what nobody reads, a
  * dim of one element that goes as soon as it has come, as layers of one direction make it, dims
  * that are turned and turned back. What turns two dims is a permutation, as the file has it, and
- * names are given anew, in order, so that what is written and read again is the same text. After record.c. */
+ * names are given anew, in order, so that what is written and read again is the same text. After
+ * record.c. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD

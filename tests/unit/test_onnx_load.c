@@ -186,8 +186,8 @@ TEST(sequences_are_lists)
 }
 
 /* What ONNX has no node for is read as what it is written as: places of what is not 0, turned; the
- * greatest of several updates; a slope; a range that begins at a size; scales of no dims. A file may name a weight as
- * the recorder names its own. */
+ * greatest of several updates; a slope; a range that begins at a size; scales of no dims. A file
+ * may name a weight as the recorder names its own. */
 TEST(read_written_and_read)
 {
     static const char path[] = "/tmp/dync_test_read.onnx";
