@@ -188,14 +188,17 @@ static dync_status dync__program_write_data(const dync__graph *g, dync__str *s)
 static dync_status dync__program_check_text(const dync__program *p, const char *text, dync__str *s)
 {
     dync__program_reader r = {.limits = dync__program_limits_get(), .own = true};
+    dync__error_guard guard;
+    dync__error_guard_begin(&guard);
     dync__graph *g = dync__graph_parse(text);
     r.limits.nodes = INT_MAX;
     r.start = r.p = dync__str_get(s);
     r.end = r.p + s->n;
-    dync_status status = g ? dync__sizes_read(&r, g, true) : DYNC_ERR_UNSUPPORTED;
+    dync_status status = g ? dync__sizes_read(&r, g, true) : dync_error();
     dync__graph_unref(g);
+    const dync__error_slot *error = dync__error_guard_end(&guard);
+    if (status == DYNC_ERR_MEMORY) dync__error_raise(error);
     if (status == DYNC_OK || status == DYNC_ERR_MEMORY) return status;
-    dync_clear_error();
     return dync__fail(DYNC_ERR_UNSUPPORTED, "saving program %s: its symbolic sizes have no text",
                       p->name);
 }
