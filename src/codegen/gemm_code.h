@@ -9,13 +9,14 @@
 #include "asm.h"
 
 /* What one step of k multiplies: one f32, one f64, a pair of bf16 (sums in f32), four u8 of A by
- * four i8 of B (sums in i32, wrapping), one f32 of A by an f16 or bf16 of B (AS: TILE and DOTS
- * only). */
+ * four i8 of B (sums in i32, wrapping), one f32 of A by an f16 or bf16 of B (AS: TILE, DOTS and
+ * COPY). */
 enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, DYNC__GT_AS_BF16 };
 /* TILE   c[rows, columns] = what follows of the sum over k of a[row, k] b[k, column]
  * DOTS   c[i, j] = (c +) row i of a . column j of b, both dense along k: `rows` rows of a,
  *        `columns` columns of b, at most 4 each
- * COPY   k rows, dense: c[k, column] = a[k, column]
+ * COPY   k rows, dense: c[k, column] = a[k, column]; of types AS, f16 or bf16 becomes f32, with
+ *        ROUND f32 becomes f16 or bf16
  * SWAP, STAGE, WEAVE   gen_transpose.c, by transpose_run.c only
  * PAIR   two rows of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
  *        c[p, column] = a[n p .. n p + n, column]
@@ -38,6 +39,7 @@ enum {
  * element of d to a whole row. */
 enum {
     DYNC__GT_A_ROWS = 1,
+    DYNC__GT_ROUND = 1,
     DYNC__GT_TAIL = 2,
     DYNC__GT_HALF = 4,
     DYNC__GT_MANY = 8,

@@ -129,10 +129,26 @@ static void dync__gt_pair(dync__gtx *g, int v, int n, bool part)
     }
 }
 
+/* COPY that rounds: vectors from 8 on. */
+static int dync__gt_copy_scratch(dync__asm *a, int class_)
+{
+    dync__gtx *g = (dync__gtx *)(void *)((dync__gen *)a->owner)->tile;
+    return class_ == DYNC__CLASS_MASK && a->t->n_masks ? 2 : 8 + g->given++ % 4;
+}
+
+/* f32 in register v to f16 or bf16 in memory. */
+static void dync__gt_round(dync__gtx *g, int v, dync__place to)
+{
+    DYNC__A(g->a, NARROW, .v = g->vt, .to = 4 + v, .x = v, .n = dync__gt_as(g->type));
+    DYNC__A(g->a, STORE, .v = dync__vt_of(DYNC_I16, g->vt.lanes), .x = 4 + v, .y = to);
+}
+
 DYNC__FN void dync__gt_copy(dync__gtx *g, bool pair)
 {
     dync__asm *a = g->a;
     int body = dync__a_label(a), n = !pair ? 1 : g->type == DYNC__GT_BF16 ? 2 : 4;
+    bool rounds = !pair && g->type >= DYNC__GT_AS_F16 && g->flags & DYNC__GT_ROUND;
+    if (rounds) a->scratch = dync__gt_copy_scratch;
     DYNC__A(a, ENTER, .n = dync__gt_saved(g));
     dync__gt_mask(g);
     g->rows = n;
@@ -149,9 +165,14 @@ DYNC__FN void dync__gt_copy(dync__gtx *g, bool pair)
         bool part = dync__gt_part(g, v);
         if (pair)
             dync__gt_pair(g, v, n, part);
-        else
+        else if (rounds)
             dync__gt_load(g, v, dync__gt_line(0, v * g->bytes), part);
-        dync__gt_store(g, v, dync__a_mem(DYNC__G_END, v * g->bytes), part);
+        else
+            dync__gt_load_b(g, v, dync__gt_line(0, v * dync__gt_wide(g)), part);
+        if (rounds)
+            dync__gt_round(g, v, dync__a_mem(DYNC__G_END, v * dync__gt_wide(g)));
+        else
+            dync__gt_store(g, v, dync__a_mem(DYNC__G_END, v * g->bytes), part);
     }
     dync__gt_add(g, DYNC__G_T1, DYNC__G_A2);
     dync__gt_add(g, DYNC__G_END, DYNC__G_A4);

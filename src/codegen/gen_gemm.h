@@ -15,7 +15,7 @@ typedef struct dync__gtx {
     dync__asm *a;
     dync__gen *after;
     dync__vt vt;
-    int v, type, rows, vectors, flags, bytes;
+    int v, type, rows, vectors, flags, bytes, given; /* given: of COPY's scratch */
     bool wide, words;
 } dync__gtx;
 #define DYNC__GT_ARG(field) dync__gt_arg(offsetof(dync__gt_args, field))
@@ -30,6 +30,9 @@ DYNC__INLINE int dync__gt_dot(int type)
 {
     return type == DYNC__GT_BF16 ? DYNC_BF16 : type == DYNC__GT_U8 ? DYNC_U8 : 0;
 }
+
+/* The dtype of b of types AS. */
+DYNC__INLINE int dync__gt_as(int type) { return type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16; }
 
 /* ---- gen_parts.c ----------------------------------------------------------------------------- */
 DYNC__FN void dync__gt_get(dync__gtx *g, int reg, dync__place from);

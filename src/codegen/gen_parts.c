@@ -71,8 +71,7 @@ DYNC__FN void dync__gt_load_b(dync__gtx *g, int reg, dync__place from, bool part
     if (g->type < DYNC__GT_AS_F16)
         dync__gt_load(g, reg, from, part);
     else
-        DYNC__A(g->a, WIDEN, .v = g->vt, .to = reg, .y = from,
-                .n = g->type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16,
+        DYNC__A(g->a, WIDEN, .v = g->vt, .to = reg, .y = from, .n = dync__gt_as(g->type),
                 .z = part ? g->tile.mask : 0);
 }
 

@@ -6,7 +6,7 @@
  * come from the thread's cache. */
 #include "../dync.in.h"
 #include "operand.h"
-#include "../codegen/interp_tile.h"
+#include "../codegen/convert.h"
 #include "../codegen/target.h"
 DYNC__BESIDE_JIT
 
@@ -54,10 +54,8 @@ static void dync__copy_row(int64_t n, char *to, int to_dtype, int64_t to_step, c
         return;
     }
     if (to_step == 1 && from_step == 1 && (to_dtype == DYNC_F32 || from_dtype == DYNC_F32)) {
-        dync__tile convert = from_dtype == DYNC_F32
-                                 ? dync__tile_narrow(dync__target_level(), to_dtype)
-                                 : dync__tile_widen(dync__target_level(), from_dtype);
-        dync__tile_run(&convert, to, from, NULL, NULL, n, 0);
+        dync__convert convert = dync__convert_open(to_dtype, from_dtype);
+        dync__convert_run(&convert, to, from, n);
         return;
     }
     for (int64_t i = 0; i < n; i++)

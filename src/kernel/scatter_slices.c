@@ -1,7 +1,7 @@
 /* kernel/scatter_slices.c: slices that go to places along a dim, each in one piece. Before
  * scatter.c, which says what is done. */
 #include "../dync.in.h"
-#include "../codegen/interp_tile.h"
+#include "../codegen/convert.h"
 #include "../codegen/target.h"
 #include "scatter.h"
 DYNC__HOT
@@ -63,9 +63,12 @@ DYNC__FN void dync__scatter_lines(void *user, int part, int n_parts)
     uint64_t scale[DYNC__TILE_LANES];
     float narrow = (float)s->scale;
     int isa = dync__target_level();
-    dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype),
-               widen = dync__tile_widen(isa, s->out.dtype),
-               narrowed = dync__tile_narrow(isa, s->out.dtype);
+    dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
+    dync__convert widen = {0}, rounds = {0};
+    if (s->sums) {
+        widen = dync__convert_open(s->dtype, s->out.dtype);
+        rounds = dync__convert_open(s->out.dtype, s->dtype);
+    }
     char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL,
          *line = s->sums ? sum + width * bytes : NULL;
     dync__tile_spread(bytes == 4 ? (const void *)&narrow : &s->scale, (int)bytes, scale);
@@ -84,15 +87,15 @@ DYNC__FN void dync__scatter_lines(void *user, int part, int n_parts)
             }
             char *at = to + index * next, *y = s->sums ? sum : at;
             if (s->sums && s->later[k] < -1) continue;
-            if (s->sums) dync__tile_run(&widen, sum, at, NULL, NULL, width, 0);
+            if (s->sums) dync__convert_run(&widen, sum, at, width);
             for (int64_t l = k; l >= 0; l = !s->sums           ? -1
                                             : s->later[l] < -1 ? -3 - s->later[l]
                                                                : s->later[l]) {
                 const char *x = from + l * next;
-                if (s->sums) dync__tile_run(&widen, line, x, NULL, NULL, width, 0), x = line;
+                if (s->sums) dync__convert_run(&widen, line, x, width), x = line;
                 dync__scatter_slice(s, &add, s->scale == 1 ? NULL : scale, bytes, y, x, width);
             }
-            if (s->sums) dync__tile_run(&narrowed, at, sum, NULL, NULL, width, 0);
+            if (s->sums) dync__convert_run(&rounds, at, sum, width);
         }
     }
     (void)n_parts;

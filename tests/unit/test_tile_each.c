@@ -2,7 +2,7 @@
  * primitive, cast, conversion, selection and fold, on edges and random values, in place and with
  * scalars. */
 #include "../../src/dync.in.h"
-#include "../../src/codegen/interp_tile.h"
+#include "../../src/codegen/convert.h"
 #include "../../src/codegen/target.h"
 #include "codegen_random.h"
 #include "../test.h"
@@ -108,4 +108,44 @@ TEST(folds)
                 EXPECT(same(each, loops, types[t], 0));
             }
 }
+/* Lines of f16 and bf16 by machine code beside the loops: each number there is, and all that round
+ * to one, at every level, of any length from any place. */
+TEST(lines_converted)
+{
+    enum { LINE = 700 };
+    static _Alignas(64) char from[4 * LINE + 64], got[4 * LINE + 64], want[4 * LINE + 64];
+    static const int narrow[] = {DYNC_F16, DYNC_BF16};
+    unsigned all = dync__cpu_features(),
+             levels[] = {all, all & ~(unsigned)DYNC__CPU_BF16,
+                         all & ~(unsigned)(DYNC__CPU_BF16 | DYNC__CPU_AVX512), 0};
+    for (int i = 0; i < test_count(4000); i++) {
+        dync__cpu_pretend(levels[i % 4] | DYNC__CPU_KNOWN);
+        int dtype = narrow[i / 4 % 2], rounds = i / 8 % 2, step = rounds ? 4 : 2,
+            level = dync__target_level();
+        int64_t n = (int64_t)(test_random() % (LINE - 8)), skip = (int64_t)(test_random() % 8);
+        for (int64_t k = 0; k < LINE; k++) {
+            uint32_t bits = (uint32_t)test_random(), kind = (uint32_t)test_random() % 4;
+            if (rounds && kind == 0) bits &= 0x807fffffu; /* subnormal */
+            if (rounds && kind == 1)
+                bits = (bits & 0x80001fffu) + 0x387f0000u + (bits >> 3 & 0x1fff);
+            if (rounds && kind == 2 && bits % 8 == 0) bits |= 0x7f800000u;
+            memcpy(from + k * step, &bits, (size_t)step);
+        }
+        dync__convert c =
+            dync__convert_open(rounds ? dtype : (int)DYNC_F32, rounds ? (int)DYNC_F32 : dtype);
+        dync__tile t = rounds ? dync__tile_narrow(level, dtype) : dync__tile_widen(level, dtype);
+        memset(got, 77, sizeof got), memset(want, 77, sizeof want);
+        dync__convert_run(&c, got + skip * (6 - step), from + skip * step, n);
+        dync__tile_run(&t, want + skip * (6 - step), from + skip * step, NULL, NULL, n, 0);
+        int to = rounds ? dtype : (int)DYNC_F32, bad = -1;
+        for (int k = 0; k < LINE; k++)
+            if (!same(got, want, to, k)) bad = k;
+        if (!EXPECT(bad < 0)) {
+            printf("  dtype %d, rounds %d, n %lld: %d\n", dtype, rounds, (long long)n, bad);
+            break;
+        }
+    }
+    dync__cpu_pretend(0);
+}
+
 TEST_MAIN
