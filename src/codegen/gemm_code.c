@@ -108,6 +108,13 @@ static dync__gt_fn dync__gt_new(uint32_t key, const dync__target *t, int kind, i
     return fn;
 }
 
+/* Conversions need no masks. */
+static bool dync__gt_makes(const dync__target *t, int kind, int type)
+{
+    if (kind != DYNC__GT_COPY || type < DYNC__GT_AS_F16) return dync__gt_can(type);
+    return !t->refuses(t, DYNC__P_load, DYNC_F32, type == DYNC__GT_AS_F16 ? DYNC_F16 : DYNC_BF16);
+}
+
 DYNC__OFTEN DYNC__FN dync__gt_fn dync__gt_code(const dync__target *t, int kind, int type, int flags,
                                                int rows, int vectors)
 {
@@ -119,7 +126,7 @@ DYNC__OFTEN DYNC__FN dync__gt_fn dync__gt_code(const dync__target *t, int kind, 
     dync__gt_table *table = DYNC__ATOMIC_LOAD(&dync__gts.table);
     const dync__gt_form *f = table ? dync__gt_slot(table, key) : NULL;
     if (f && DYNC__ATOMIC_LOAD(&f->key) == key) return f->fn;
-    if (DYNC__ATOMIC_PEEK(&dync__gts.refused) || !dync__gt_can(type)) return NULL;
+    if (DYNC__ATOMIC_PEEK(&dync__gts.refused) || !dync__gt_makes(t, kind, type)) return NULL;
     return dync__gt_new(key, t, kind, type, rows, vectors, flags);
 }
 

@@ -16,7 +16,7 @@ enum { DYNC__GT_F32, DYNC__GT_F64, DYNC__GT_BF16, DYNC__GT_U8, DYNC__GT_AS_F16, 
  * DOTS   c[i, j] = (c +) row i of a . column j of b, both dense along k: `rows` rows of a,
  *        `columns` columns of b, at most 4 each
  * COPY   k rows, dense: c[k, column] = a[k, column]; of types AS, f16 or bf16 becomes f32, with
- *        ROUND f32 becomes f16 or bf16
+ *        ROUND f32 becomes f16 or bf16; ADD: c += it
  * SWAP, STAGE, WEAVE   gen_transpose.c, by transpose_run.c only
  * PAIR   two rows of 2-byte (BF16) or four of 1-byte elements (U8) to one of 4 bytes:
  *        c[p, column] = a[n p .. n p + n, column]

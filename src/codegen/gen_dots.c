@@ -169,6 +169,8 @@ DYNC__FN void dync__gt_copy(dync__gtx *g, bool pair)
             dync__gt_load(g, v, dync__gt_line(0, v * g->bytes), part);
         else
             dync__gt_load_b(g, v, dync__gt_line(0, v * dync__gt_wide(g)), part);
+        if (!pair && g->flags & DYNC__GT_ADD)
+            dync__gt_op2(g, DYNC__P_add, g->vt, v, v, dync__a_mem(DYNC__G_END, v * g->bytes));
         if (rounds)
             dync__gt_round(g, v, dync__a_mem(DYNC__G_END, v * dync__gt_wide(g)));
         else

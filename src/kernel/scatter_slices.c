@@ -64,10 +64,11 @@ DYNC__FN void dync__scatter_lines(void *user, int part, int n_parts)
     float narrow = (float)s->scale;
     int isa = dync__target_level();
     dync__tile add = dync__tile_find(isa, s->scale == 1 ? DYNC__P_add : DYNC__P_fma, s->dtype);
-    dync__convert widen = {0}, rounds = {0};
+    dync__convert widen = {0}, rounds = {0}, adds = {0};
     if (s->sums) {
         widen = dync__convert_open(s->dtype, s->out.dtype);
         rounds = dync__convert_open(s->out.dtype, s->dtype);
+        adds = dync__convert_adds(s->out.dtype);
     }
     char *sum = s->sums ? s->sums + (size_t)part * s->room : NULL,
          *line = s->sums ? sum + width * bytes : NULL;
@@ -92,6 +93,10 @@ DYNC__FN void dync__scatter_lines(void *user, int part, int n_parts)
                                             : s->later[l] < -1 ? -3 - s->later[l]
                                                                : s->later[l]) {
                 const char *x = from + l * next;
+                if (s->sums && s->scale == 1) {
+                    dync__convert_run(&adds, sum, x, width);
+                    continue;
+                }
                 if (s->sums) dync__convert_run(&widen, line, x, width), x = line;
                 dync__scatter_slice(s, &add, s->scale == 1 ? NULL : scale, bytes, y, x, width);
             }

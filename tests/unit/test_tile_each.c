@@ -114,6 +114,7 @@ TEST(lines_converted)
 {
     enum { LINE = 700 };
     static _Alignas(64) char from[4 * LINE + 64], got[4 * LINE + 64], want[4 * LINE + 64];
+    static float terms[LINE];
     static const int narrow[] = {DYNC_F16, DYNC_BF16};
     unsigned all = dync__cpu_features(),
              levels[] = {all, all & ~(unsigned)DYNC__CPU_BF16,
@@ -134,9 +135,15 @@ TEST(lines_converted)
         dync__convert c =
             dync__convert_open(rounds ? dtype : (int)DYNC_F32, rounds ? (int)DYNC_F32 : dtype);
         dync__tile t = rounds ? dync__tile_narrow(level, dtype) : dync__tile_widen(level, dtype);
-        memset(got, 77, sizeof got), memset(want, 77, sizeof want);
+        bool adds = !rounds && test_random() % 2;
+        if (adds) c = dync__convert_adds(dtype);
+        for (int k = 0; k < LINE; k++) ((float *)(void *)got)[k] = (float)test_random_int(-9, 9);
+        memcpy(want, got, sizeof got);
         dync__convert_run(&c, got + skip * (6 - step), from + skip * step, n);
-        dync__tile_run(&t, want + skip * (6 - step), from + skip * step, NULL, NULL, n, 0);
+        float *sum = (float *)(void *)want + skip;
+        dync__tile_run(&t, adds ? (void *)terms : want + skip * (6 - step), from + skip * step,
+                       NULL, NULL, n, 0);
+        for (int64_t k = 0; adds && k < n; k++) sum[k] += terms[k];
         int to = rounds ? dtype : (int)DYNC_F32, bad = -1;
         for (int k = 0; k < LINE; k++)
             if (!same(got, want, to, k)) bad = k;
