@@ -190,7 +190,8 @@ static bool dync__onnx_moves(int op)
     static const int moves[] = {DYNC__OP_cat,    DYNC__OP_stack,   DYNC__OP_index_select,
                                 DYNC__OP_gather, DYNC__OP_clone,   DYNC__OP_contiguous,
                                 DYNC__OP_flip,   DYNC__OP_reshape, DYNC__OP_narrow,
-                                DYNC__OP_repeat, DYNC__OP_roll,    DYNC__OP_flatten};
+                                DYNC__OP_repeat, DYNC__OP_roll,    DYNC__OP_flatten,
+                                DYNC__OP_scatter};
     for (int i = 0; i < DYNC__COUNT_OF(moves); i++)
         if (moves[i] == op) return true;
     return false;

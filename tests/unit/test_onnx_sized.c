@@ -222,6 +222,42 @@ TEST(a_resize_of_any_size_is_one_graph)
     dync__arena_free(&a);
 }
 
+/* Sizes of which one is another number, as index_fill and others are written. */
+static void whole(dync__arena *a, dync__onnx_graph *g, const char *name, int64_t value)
+{
+    dync__onnx_tensor *t = dync__onnx_add(a, g, initializer, tensor);
+    t->name = name;
+    t->data_type = DYNC__ONNX_INT64;
+    (void)dync__avec_push(a, &t->dims, 1);
+    (void)dync__avec_push(a, &t->int64_data, value);
+}
+TEST(a_size_put_among_others)
+{
+    static const char *const params[2] = {"h", "w"};
+    dync__arena a = {0};
+    dync__onnx_model *m = begin(&a, 17);
+    port(&a, m->graph, true, "x", 2, (const int64_t[]){0, 0}, params);
+    whole(&a, m->graph, "one", 1);
+    whole(&a, m->graph, "three", 3);
+    weight(&a, m->graph, "v", 1, (const int64_t[]){1}, (const float[]){2});
+    PUT(&a, m->graph, "Shape", "s", "x");
+    PUT(&a, m->graph, "ScatterElements", "t", "s", "one", "three");
+    PUT(&a, m->graph, "Expand", "y", "v", "t");
+    port(&a, m->graph, false, "y", 0, NULL, NULL);
+    work before = work_now();
+    dync__program *p = load(m);
+    REQUIRE(p != NULL && p->graph != NULL);
+    for (int64_t h = 2; h < 20; h += 3) DYNC_SCOPE {
+        dync_value in = dync_v_tensor(dync_ones(dync_shape(h, 21 - h)));
+        dync_value out = dync__program_run(p, 1, &in);
+        REQUIRE(out.kind == DYNC_KIND_LIST);
+        EXPECT(dync_equal(dync_as_tensor(dync_at(out, 0)), dync_full(dync_shape(h, 3), 2.0)));
+    }
+    expect_no_capture(before);
+    dync__program_free(p);
+    dync__arena_free(&a);
+}
+
 /* ---- branches -------------------------------------------------------------------------------- */
 
 enum { MANY = 60 };
