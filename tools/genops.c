@@ -27,6 +27,12 @@ static const op_row rows[] = {
 #undef ROW
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0], MAX_PARAMS = 16, NAME_CAP = 64 };
+/* Those that may give a view of an argument. */
+static const char *const views[] = {
+#define NAME(name, ...) #name,
+    DYNC__OPS_VIEW(NAME)
+#undef NAME
+};
 /* The rows by kind: each kind follows the one before. */
 typedef struct op_kind {
     const char *name, *what;
@@ -319,6 +325,13 @@ static int ordered_operands(const param *p, int n)
     return k;
 }
 
+static bool is_view(const op_row *row)
+{
+    for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
+        if (!strcmp(views[i], row->name)) return true;
+    return false;
+}
+
 static void print_api(const op_row *row)
 {
     param p[MAX_PARAMS];
@@ -339,13 +352,14 @@ static void print_api(const op_row *row)
         put("#define dync_%s(", row->name);
     int k = ordered_operands(p, n);
     const char *word = find_signature(row)->word;
-    bool two = strcmp(word, "1VV") == 0, dims = k < 2 && has_dims(p, n);
+    bool two = strcmp(word, "1VV") == 0, dims = k < 2 && has_dims(p, n), view = is_view(row);
+    put(")\v    %s", view ? "DYNC_VIEW(" : "");
     if (two)
-        put(")\v    DYNC_OP_TWO");
+        put("DYNC_OP_TWO");
     else if (k > 1)
-        put(")\v    DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
+        put("DYNC_SEQ%d%s", k == 3 && n > 3 ? 3 : 2, n > 2 ? "_AND" : "");
     else
-        put(")\v    DYNC_OP%s", dims ? "_DIMS" : "");
+        put("DYNC_OP%s", dims ? "_DIMS" : "");
     put("(dync_%s, dync__op_%s, DYNC__OP_%s", row->name, word, row->name);
     for (int i = 0; i < n; i++) {
         const char *pass = p[i].type->pass;
@@ -355,7 +369,7 @@ static void print_api(const op_row *row)
                                             : pass,
                    p[i].name, row->name);
     }
-    put(")\n");
+    put(")%s\n", view ? ")" : "");
 }
 
 static bool is_first_of_rule(int i)

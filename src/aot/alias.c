@@ -280,7 +280,7 @@ static bool dync__group_passed(const dync__joint *j, int i)
     return a->group == -1 || dync__group_base(j, a->group) == dync__joint_example(j, i);
 }
 
-/* By need: of graphs that write (functionalize_write.c). */
+/* By need: of graphs that write, in programs that make views (functionalize_write.c). */
 typedef struct dync__joint_sharing {
     void (*share)(dync__joint *);
     bool (*passed)(const dync__joint *, int i);
@@ -293,6 +293,23 @@ static const dync__joint_sharing *DYNC__BY_NEED dync__joint_shares =
 DYNC__FN void dync__joint_use_sharing(void)
 {
     DYNC__PUT(dync__joint_shares, &dync__joint_sharing_all);
+}
+
+/* By need: of graphs that write, in programs that make no views by name. */
+DYNC__UNUSED static dync_status dync__joint_unshared(dync__joint *j)
+{
+    for (int i = 0; i < j->into->n_inputs; i++)
+        for (int k = 0; k < i; k++) {
+            const dync__tensor *x = dync__joint_example(j, i), *y = dync__joint_example(j, k);
+            if (x && y && x->storage == y->storage)
+                return dync__functional_refuse(&j->f, dync__functional_unviewed);
+        }
+    return DYNC_OK;
+}
+static dync_status (*DYNC__BY_NEED dync__joint_shares_none)(dync__joint *) = NULL;
+DYNC__FN void dync__joint_use_none(void)
+{
+    DYNC__PUT(dync__joint_shares_none, dync__joint_unshared);
 }
 
 DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
@@ -316,6 +333,7 @@ DYNC__FN dync_status dync__joint_inputs(dync__joint *j, const dync__graph *g)
     }
     const dync__joint_sharing *shares = j->writes ? dync__joint_shares : NULL;
     if (shares) shares->share(j);
+    if (j->writes && !shares && dync__joint_shares_none) DYNC__TRY(dync__joint_shares_none(j));
     int k = 0;
     for (int i = 0; i < g->node.n && k < g->n_inputs; i++) {
         const dync__node *n = g->node.at[i];

@@ -206,6 +206,9 @@ DYNC__FN dync_status dync__aside_end(dync__aside *, dync_status, dync__graph **o
                                      const char **why);
 /* Not functionalised: the graph runs plainly instead. Not an error of the user's. */
 DYNC__FN dync_status dync__functional_refuse(dync__functional *, const char *why);
+/* dync__aot_use_views was not called */
+static const char dync__functional_unviewed[] DYNC__UNUSED =
+    "views are written, and no file makes one by the macro of an operator";
 DYNC__FN void dync__functional_begin(dync__functional *, dync__graph *, dync__aot_graphs *into);
 DYNC__FN void dync__functional_end(dync__functional *);
 /* A placeholder and the fake that stands for it (borrowed: held until the end); input: its actual
@@ -356,7 +359,12 @@ DYNC__FN void dync__aot_use_stages(void);
 /* functionalize_write.c and, with it, runtime.c: what compiled code has for operators that write
  * (api/link.h) */
 DYNC__FN void dync__functional_use_writes(void);
+DYNC__FN void dync__functional_use_parts(void);
+DYNC__FN void dync__joint_use_none(void);
 DYNC__FN void dync__joint_use_sharing(void);
+DYNC__FN void dync__aot_use_views(void);
+DYNC__FN void dync__aot_use_narrow(void); /* make.c */
+DYNC__FN void dync__aot_use_measure(void);
 DYNC__FN void dync__aot_use_writes(void);
 DYNC__FN dync_status dync__staged_compile(dync__graph *, const dync__options *options,
                                           dync__graph_compiler, void *user, dync_callable *out);

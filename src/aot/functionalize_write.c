@@ -16,6 +16,35 @@ static bool dync__functional_with_grad(const dync__opcall *c)
     return false;
 }
 
+/* The base is what it was, with node where self lies in it. */
+static dync_status dync__functional_into(dync__functional *f, dync__fstore *s,
+                                         const dync__tensor *self, dync__node *node)
+{
+    dync__layout rel = dync__functional_rel(s, self);
+    dync__info info = s->base->info[0];
+    info.alias = -1;
+    info.lay = s->lay;
+    info.lay.offset = 0;
+    dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node),
+                         dync__arg_dims(rel.ndim, rel.shape), dync__arg_dims(rel.ndim, rel.stride),
+                         dync__arg_i(rel.offset)};
+    if (!dync__layout_is_dense(&s->lay)) {
+        f->strided_write = true;
+        return dync__functional_refuse(f, "a part of a strided input is written in place");
+    }
+    s->base = dync__functional_emit(f, DYNC__USED(DYNC__OP_as_strided_scatter), 5, args, &info, 1);
+    return DYNC_OK;
+}
+
+/* By need: where a program writes and makes views. Else a graph with such writes runs plainly. */
+static dync_status (*DYNC__BY_NEED dync__functional_parts)(dync__functional *, dync__fstore *,
+                                                           const dync__tensor *self, dync__node *) =
+    DYNC__AT_FIRST(dync__functional_into);
+DYNC__FN void dync__functional_use_parts(void)
+{
+    DYNC__PUT(dync__functional_parts, dync__functional_into);
+}
+
 /* c->args[0] has the value of node from now on. */
 static dync_status dync__functional_write(dync__functional *f, const dync__opcall *c,
                                           dync__node *old, dync__node *node)
@@ -29,21 +58,10 @@ static dync_status dync__functional_write(dync__functional *f, const dync__opcal
         if (self->lay.shape[i] != 1 && node->info[0].lay.stride[i] != self->lay.stride[i])
             in_form = false;
     if (!(whole && in_form && node->info[0].lay.offset == 0)) {
-        dync__layout rel = dync__functional_rel(s, self);
-        dync__info info = s->base->info[0];
-        info.alias = -1;
-        info.lay = s->lay;
-        info.lay.offset = 0;
-        dync__arg args[5] = {dync__arg_node(s->base), dync__arg_node(node),
-                             dync__arg_dims(rel.ndim, rel.shape),
-                             dync__arg_dims(rel.ndim, rel.stride), dync__arg_i(rel.offset)};
-        if (!dync__layout_is_dense(&s->lay)) {
-            if (self->numel == 0 && !dync__functional_with_grad(c)) return DYNC_OK;
-            f->strided_write = true;
-            return dync__functional_refuse(f, "a part of a strided input is written in place");
-        }
-        s->base =
-            dync__functional_emit(f, DYNC__USED(DYNC__OP_as_strided_scatter), 5, args, &info, 1);
+        if (self->numel == 0 && !dync__layout_is_dense(&s->lay) && !dync__functional_with_grad(c))
+            return DYNC_OK;
+        if (!dync__functional_parts) return dync__functional_refuse(f, dync__functional_unviewed);
+        DYNC__TRY(dync__functional_parts(f, s, self, node));
         if (whole || !in_form) node = whole ? s->base : NULL;
     } else {
         s->base = node;

@@ -192,13 +192,21 @@ DYNC__RARE static void dync__aot_measure(const void *state, dync__code_size *siz
     }
 }
 
+/* By need: of functions that are not compiled whole (narrow), of programs that ask (measure). */
+static dync_status (*DYNC__BY_NEED dync__aot_narrows)(void *, const bool *) =
+    DYNC__AT_FIRST(dync__aot_narrow);
+static void (*DYNC__BY_NEED dync__aot_measures)(const void *, dync__code_size *) =
+    DYNC__AT_FIRST(dync__aot_measure);
+DYNC__FN void dync__aot_use_narrow(void) { DYNC__PUT(dync__aot_narrows, dync__aot_narrow); }
+DYNC__FN void dync__aot_use_measure(void) { DYNC__PUT(dync__aot_measures, dync__aot_measure); }
+
 DYNC__RARE DYNC__FN dync__aot_code *dync__aot_code_new(dync__graph *graph)
 {
     dync__aot_code *c = dync__calloc(sizeof *c);
     if (!c) return NULL;
     c->refs = 1;
     c->head.raw.run = dync__aot_run;
-    c->head.measure = dync__aot_measure;
+    c->head.measure = dync__aot_measures;
     c->head.raw.state = c;
     c->original = dync__graph_ref(graph);
     c->head.form = &graph->node.at[graph->node.n - 1]->args[0];
@@ -241,7 +249,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_out(dync__aot_code *c, dync_statu
     memset(out, 0, sizeof *out);
     out->run = dync__raw_run;
     out->destroy = dync__aot_destroy;
-    out->narrow = dync__aot_narrow;
+    out->narrow = dync__aot_narrows;
     out->state = c;
     return DYNC_OK;
 }

@@ -120,6 +120,12 @@ DYNC__FN void dync__aot_use_writes(void)
 {
     DYNC__PUT(dync__aot_write_used, dync__aot_write_back);
     dync__functional_use_writes();
+    dync__joint_use_none();
+}
+/* By need: where it makes views as well. */
+DYNC__FN void dync__aot_use_views(void)
+{
+    dync__functional_use_parts();
     dync__joint_use_sharing();
 }
 static dync_status dync__aot_written(const dync__aot_graphs *g, dync__tensor *const *actual,
@@ -248,9 +254,9 @@ DYNC__FN dync_status dync__aot_run(void *state, int n_in, dync__tensor *const *i
 {
     dync__aot_code *c = state;
     const dync__aot_graphs *g = &c->g;
+    static const char own[] = "a compiled graph takes %d tensors, got %d";
     if (n_in != g->n_inputs || n_out != g->out.n)
-        return dync__fail(DYNC_ERR_VALUE, "a compiled graph takes %d tensors, got %d", g->n_inputs,
-                          n_in);
+        return dync__fail(DYNC_ERR_VALUE, own, g->n_inputs, n_in);
     if (g->plain_inputs) return dync__aot_call(c, in, in, out);
     dync__aot_inputs x;
     bool plain;

@@ -154,8 +154,8 @@ template <class dync_R, class... dync_A> inline dync_callee dync_fn(dync_R (*)(d
  * pointer of the general form.
  *   names   copied when the callee is used
  *   thread  any */
-#define dync_args(fn, names) dync_bind_callee(DYNC_FN(fn), #fn, NULL, names)
-#define dync_bind(fn, user, names) dync_bind_callee(DYNC_FN(fn), #fn, user, names)
+#define dync_args(fn, names) DYNC__BIND(DYNC_FN(fn), #fn, NULL, names)
+#define dync_bind(fn, user, names) DYNC__BIND(DYNC_FN(fn), #fn, user, names)
 DYNC_API dync_callee dync_bind_callee(dync_callee callee, const char *name, void *user,
                                       const char *args);
 

@@ -8,8 +8,9 @@
  * program brings along, cat, constants, reductions, operators that write, and operators of the
  * user's. The rule of an operator's gradient is for programs that call the operator and start a
  * backward: dync_backward and its kin define a weak name for each rule in the user's file,
- * dync__link_g_add and others, and the operator's rule calls that if it is defined. Where linkers
- * do not know sections and weak names, every program links all of it.
+ * dync__link_g_add and others, and the operator's rule calls that if it is defined. So does an
+ * operator that gives views, dync__compiles_views: what writes in compiled code asks it. Where
+ * linkers do not know sections and weak names, every program links all of it.
  *   thread   any */
 #if defined(DYNC_SMALL) && defined(__ELF__) && defined(__GNUC__) && !defined(__TINYC__) && \
     !defined(DYNC_STATIC) && (__SIZEOF_POINTER__ == 8 || __SIZEOF_POINTER__ == 4)
@@ -37,7 +38,7 @@
 #define DYNC__COMPILES()                                                                  \
     __asm__(".ifndef dync__compiles_gradients\n"                                          \
             ".irp r,gradients,hooks,late,flags,asks,cells,inside,graphs,joins,writes,"    \
-            "opaque,constants,reduces\n"                                                         \
+            "opaque,constants,reduces,shows,makes\n"                                              \
             DYNC__LINK("dync__compiles_\\r", "dync__compile_\\r") ".endr\n.endif")
 #define DYNC__LINK_RULES()                                                                \
     __asm__(".ifndef dync__link_g_add\n.irp r," DYNC__RULE_NAMES "\n"                     \
@@ -51,6 +52,12 @@ DYNC_ALWAYS_INLINE void dync__asks_reasons(void)
 /* what tells why calls missed */
 #define DYNC__TELLS(call) (dync__asks_reasons(), call)
 #define dync_set_stance(stance) DYNC__TELLS(dync_set_stance(stance))
+DYNC_ALWAYS_INLINE void dync__has_views(void)
+{
+    __asm__(".ifndef dync__compiles_views\n" DYNC__LINK("dync__compiles_views",
+                                                        "dync__compile_views") ".endif");
+}
+#define DYNC_VIEW(call) (dync__has_views(), call)
 #if !defined(DYNC_NO_AUTOGRAD)
 DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 #define DYNC__DIFFERENTIATES(call) (dync__differentiates(), call)
@@ -65,6 +72,9 @@ DYNC_ALWAYS_INLINE void dync__differentiates(void) { DYNC__LINK_RULES(); }
 #if !defined(DYNC__DIFFERENTIATES)
 #define DYNC__DIFFERENTIATES(call) call
 #endif
+#if !defined(DYNC_VIEW)
+#define DYNC_VIEW(call) call
+#endif
 #if defined(DYNC_SMALL)
 DYNC_API void dync__compile_gradients(void);
 DYNC_API void dync__compile_hooks(void);
@@ -76,9 +86,13 @@ DYNC_API void dync__compile_inside(void);
 DYNC_API void dync__compile_graphs(void);
 DYNC_API void dync__compile_joins(void);
 DYNC_API void dync__compile_writes(void);
+DYNC_API void dync__compile_views(void);
 DYNC_API void dync__compile_opaque(void);
 DYNC_API void dync__compile_constants(void);
+DYNC_API void dync__compile_shows(void);
+DYNC_API void dync__compile_makes(void);
 DYNC_API void dync__compile_reduces(void);
+DYNC_API void dync__compile_names(void);
 DYNC_API void dync__compile_numbers(void);
 DYNC_API void dync__compile_objects(void);
 DYNC_API void dync__compile_twice(void);
@@ -100,6 +114,7 @@ DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const
                                                        dync_compile_options options)
 {
     DYNC__COMPILES();
+    if (options.args || options.symbolic) dync__compile_names();
     if (options.symbolic) dync__compile_numbers();
     if (options.backend_object) dync__compile_objects();
     if (options.double_backward) dync__compile_twice();
@@ -121,9 +136,17 @@ DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *
     else
         dync_module_compile_opt(m, name, options);
 }
+DYNC_ALWAYS_INLINE dync_callee dync__bind_chosen(dync_callee callee, const char *name, void *user,
+                                                 const char *args)
+{
+    if (args) dync__compile_names();
+    return dync_bind_callee(callee, name, user, args);
+}
+#define DYNC__BIND dync__bind_chosen
 #define DYNC__COMPILE dync__compile_chosen
 #define DYNC__MODULE_COMPILE dync__module_compile_chosen
 #else
+#define DYNC__BIND dync_bind_callee
 #define DYNC__COMPILE dync_compile_opt
 #define DYNC__MODULE_COMPILE dync_module_compile_opt
 #endif

@@ -76,16 +76,16 @@ enum { DYNC__OP_add, DYNC__OP_atan2, DYNC__OP_bitwise_and, DYNC__OP_bitwise_or,
     DYNC__OP_upsample_bilinear2d, DYNC__OP_upsample_linear1d, DYNC__OP_upsample_nearest2d,
     DYNC__OP_upsample_trilinear3d, DYNC__OP_alias, DYNC__OP_as_strided, DYNC__OP__strided_view,
     DYNC__OP_contiguous, DYNC__OP_detach, DYNC__OP_diagonal, DYNC__OP_expand, DYNC__OP_expand_as,
-    DYNC__OP_flatten, DYNC__OP_narrow, DYNC__OP_permute, DYNC__OP_reshape, DYNC__OP_select,
-    DYNC__OP_slice, DYNC__OP_squeeze, DYNC__OP_squeeze_all, DYNC__OP_t, DYNC__OP_transpose,
-    DYNC__OP_unflatten, DYNC__OP_unsqueeze, DYNC__OP_view, DYNC__OP_view_as, DYNC__OP_argsort,
-    DYNC__OP_as_strided_scatter, DYNC__OP_cat, DYNC__OP_clone, DYNC__OP__clone_contiguous,
-    DYNC__OP_diagonal_backward, DYNC__OP_flip, DYNC__OP_gather, DYNC__OP_index_add,
-    DYNC__OP_index_select, DYNC__OP_masked_select, DYNC__OP_movedim, DYNC__OP_nonzero,
-    DYNC__OP__one_hot_all, DYNC__OP_pad, DYNC__OP_repeat, DYNC__OP_roll, DYNC__OP_scatter,
-    DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward, DYNC__OP_sort,
-    DYNC__OP_stack, DYNC__OP_take_along_dim, DYNC__OP_to_device, DYNC__OP_to_dtype,
-    DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu, DYNC__OP_unfold, DYNC__OP_unique,
+    DYNC__OP_flatten, DYNC__OP_movedim, DYNC__OP_narrow, DYNC__OP_permute, DYNC__OP_reshape,
+    DYNC__OP_select, DYNC__OP_slice, DYNC__OP_squeeze, DYNC__OP_squeeze_all, DYNC__OP_t,
+    DYNC__OP_transpose, DYNC__OP_unflatten, DYNC__OP_unfold, DYNC__OP_unsqueeze, DYNC__OP_view,
+    DYNC__OP_view_as, DYNC__OP_argsort, DYNC__OP_as_strided_scatter, DYNC__OP_cat,
+    DYNC__OP_clone, DYNC__OP__clone_contiguous, DYNC__OP_diagonal_backward, DYNC__OP_flip,
+    DYNC__OP_gather, DYNC__OP_index_add, DYNC__OP_index_select, DYNC__OP_masked_select,
+    DYNC__OP_nonzero, DYNC__OP__one_hot_all, DYNC__OP_pad, DYNC__OP_repeat, DYNC__OP_roll,
+    DYNC__OP_scatter, DYNC__OP_scatter_add, DYNC__OP_select_backward, DYNC__OP_slice_backward,
+    DYNC__OP_sort, DYNC__OP_stack, DYNC__OP_take_along_dim, DYNC__OP_to_device,
+    DYNC__OP_to_dtype, DYNC__OP_topk, DYNC__OP_tril, DYNC__OP_triu, DYNC__OP_unique,
     DYNC__OP__check_range, DYNC__OP_custom_gradient, DYNC__OP__hooked,
     DYNC__OP__local_scalar_dense, DYNC__OP_manual_seed, DYNC__OP_set_,
     DYNC__OP__set_grad_enabled, DYNC__OP_trace_wrapped, DYNC__OP_cond, DYNC__OP_scan,
@@ -175,22 +175,22 @@ DYNC__ROW_LINKAGE const dync__row DYNC__OP_add_row, DYNC__OP_atan2_row, DYNC__OP
     DYNC__OP_upsample_trilinear3d_row, DYNC__OP_alias_row, DYNC__OP_as_strided_row,
     DYNC__OP__strided_view_row, DYNC__OP_contiguous_row, DYNC__OP_detach_row,
     DYNC__OP_diagonal_row, DYNC__OP_expand_row, DYNC__OP_expand_as_row, DYNC__OP_flatten_row,
-    DYNC__OP_narrow_row, DYNC__OP_permute_row, DYNC__OP_reshape_row, DYNC__OP_select_row,
-    DYNC__OP_slice_row, DYNC__OP_squeeze_row, DYNC__OP_squeeze_all_row, DYNC__OP_t_row,
-    DYNC__OP_transpose_row, DYNC__OP_unflatten_row, DYNC__OP_unsqueeze_row, DYNC__OP_view_row,
-    DYNC__OP_view_as_row, DYNC__OP_argsort_row, DYNC__OP_as_strided_scatter_row,
-    DYNC__OP_cat_row, DYNC__OP_clone_row, DYNC__OP__clone_contiguous_row,
-    DYNC__OP_diagonal_backward_row, DYNC__OP_flip_row, DYNC__OP_gather_row,
-    DYNC__OP_index_add_row, DYNC__OP_index_select_row, DYNC__OP_masked_select_row,
-    DYNC__OP_movedim_row, DYNC__OP_nonzero_row, DYNC__OP__one_hot_all_row, DYNC__OP_pad_row,
-    DYNC__OP_repeat_row, DYNC__OP_roll_row, DYNC__OP_scatter_row, DYNC__OP_scatter_add_row,
-    DYNC__OP_select_backward_row, DYNC__OP_slice_backward_row, DYNC__OP_sort_row,
-    DYNC__OP_stack_row, DYNC__OP_take_along_dim_row, DYNC__OP_to_device_row,
+    DYNC__OP_movedim_row, DYNC__OP_narrow_row, DYNC__OP_permute_row, DYNC__OP_reshape_row,
+    DYNC__OP_select_row, DYNC__OP_slice_row, DYNC__OP_squeeze_row, DYNC__OP_squeeze_all_row,
+    DYNC__OP_t_row, DYNC__OP_transpose_row, DYNC__OP_unflatten_row, DYNC__OP_unfold_row,
+    DYNC__OP_unsqueeze_row, DYNC__OP_view_row, DYNC__OP_view_as_row, DYNC__OP_argsort_row,
+    DYNC__OP_as_strided_scatter_row, DYNC__OP_cat_row, DYNC__OP_clone_row,
+    DYNC__OP__clone_contiguous_row, DYNC__OP_diagonal_backward_row, DYNC__OP_flip_row,
+    DYNC__OP_gather_row, DYNC__OP_index_add_row, DYNC__OP_index_select_row,
+    DYNC__OP_masked_select_row, DYNC__OP_nonzero_row, DYNC__OP__one_hot_all_row,
+    DYNC__OP_pad_row, DYNC__OP_repeat_row, DYNC__OP_roll_row, DYNC__OP_scatter_row,
+    DYNC__OP_scatter_add_row, DYNC__OP_select_backward_row, DYNC__OP_slice_backward_row,
+    DYNC__OP_sort_row, DYNC__OP_stack_row, DYNC__OP_take_along_dim_row, DYNC__OP_to_device_row,
     DYNC__OP_to_dtype_row, DYNC__OP_topk_row, DYNC__OP_tril_row, DYNC__OP_triu_row,
-    DYNC__OP_unfold_row, DYNC__OP_unique_row, DYNC__OP__check_range_row,
-    DYNC__OP_custom_gradient_row, DYNC__OP__hooked_row, DYNC__OP__local_scalar_dense_row,
-    DYNC__OP_manual_seed_row, DYNC__OP_set__row, DYNC__OP__set_grad_enabled_row,
-    DYNC__OP_trace_wrapped_row, DYNC__OP_cond_row, DYNC__OP_scan_row, DYNC__OP_while_loop_row;
+    DYNC__OP_unique_row, DYNC__OP__check_range_row, DYNC__OP_custom_gradient_row,
+    DYNC__OP__hooked_row, DYNC__OP__local_scalar_dense_row, DYNC__OP_manual_seed_row,
+    DYNC__OP_set__row, DYNC__OP__set_grad_enabled_row, DYNC__OP_trace_wrapped_row,
+    DYNC__OP_cond_row, DYNC__OP_scan_row, DYNC__OP_while_loop_row;
 /* The gradient rules that rows name (api/link.h). */
 #define DYNC__RULE_NAMES \
     "g_add,g_atan2,g_div,g_fmod,g_logaddexp,g_maximum,g_minimum,g_mul,g_pow,g_remainder,g_sub" \
@@ -355,6 +355,10 @@ DYNC_API dync_tensor *dync__op_1Tiii(const dync__row *op, dync_tensor *x0, int x
     dync_loc at);
 DYNC_API dync_tensor *dync__op_1Tii(const dync__row *op, dync_tensor *x0, int x1, int x2,
     dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdd(const dync__row *op, dync_tensor *x0, dync_dims x1,
+    dync_dims x2, dync_loc at);
+DYNC_API dync_tensor *dync__op_1Tdd_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
+    const dync_dims *x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1Till(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
     int64_t x3, dync_loc at);
 DYNC_API dync_tensor *dync__op_1Til(const dync__row *op, dync_tensor *x0, int x1, int64_t x2,
@@ -368,10 +372,6 @@ DYNC_API dync_tensor *dync__op_1Tid_of(const dync__row *op, dync_tensor *x0, int
 DYNC_API dync_tensor *dync__op_1Li(const dync__row *op, dync_value x0, int x1, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TiT(const dync__row *op, dync_tensor *x0, int x1, dync_tensor *x2,
     dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tdd(const dync__row *op, dync_tensor *x0, dync_dims x1,
-    dync_dims x2, dync_loc at);
-DYNC_API dync_tensor *dync__op_1Tdd_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,
-    const dync_dims *x2, const dync_loc *at);
 DYNC_API dync_tensor *dync__op_1TdV(const dync__row *op, dync_tensor *x0, dync_dims x1,
     dync_value x2, dync_loc at);
 DYNC_API dync_tensor *dync__op_1TdV_of(const dync__row *op, dync_tensor *x0, const dync_dims *x1,

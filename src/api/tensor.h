@@ -386,13 +386,13 @@ DYNC_API dync_tensor *dync_to_device_at(dync_tensor *t, dync_device device, dync
  *   thread  any */
 DYNC_API dync_value dync_split(dync_tensor *t, int64_t size, int dim);
 DYNC_API dync_value dync_split_at(dync_tensor *t, int64_t size, int dim, dync_loc at);
-#define dync_split(...) DYNC_AT(dync_split, __VA_ARGS__)
+#define dync_split(...) DYNC_VIEW(DYNC_AT(dync_split, __VA_ARGS__))
 DYNC_API dync_value dync_split_sizes(dync_tensor *t, dync_dims sizes, int dim);
 DYNC_API dync_value dync_split_sizes_at(dync_tensor *t, dync_dims sizes, int dim, dync_loc at);
-#define dync_split_sizes(...) DYNC_AT(dync_split_sizes, __VA_ARGS__)
+#define dync_split_sizes(...) DYNC_VIEW(DYNC_AT(dync_split_sizes, __VA_ARGS__))
 DYNC_API dync_value dync_chunk(dync_tensor *t, int chunks, int dim);
 DYNC_API dync_value dync_chunk_at(dync_tensor *t, int chunks, int dim, dync_loc at);
-#define dync_chunk(...) DYNC_AT(dync_chunk, __VA_ARGS__)
+#define dync_chunk(...) DYNC_VIEW(DYNC_AT(dync_chunk, __VA_ARGS__))
 DYNC_API dync_value dync_unbind(dync_tensor *t, int dim);
 DYNC_API dync_value dync_unbind_at(dync_tensor *t, int dim, dync_loc at);
-#define dync_unbind(...) DYNC_AT(dync_unbind, __VA_ARGS__)
+#define dync_unbind(...) DYNC_VIEW(DYNC_AT(dync_unbind, __VA_ARGS__))

@@ -210,8 +210,9 @@ static dync__aot_user dync__aot_ts = {.fw = {.name = "aot_ts", .compile = dync__
                             dync_callable *out, void *user)                                      \
     {                                                                                            \
         static const dync__inner_compiler inner = {__VA_ARGS__};                                 \
+        static const char own[] = "the backend";                                                 \
         dync__options o;                                                                         \
-        dync__graph *g = dync__graph_open(graph, "the backend");                                 \
+        dync__graph *g = dync__graph_open(graph, own);                                           \
         if (!g) return DYNC_ERR_VALUE;                                                           \
         (void)user;                                                                              \
         DYNC__TRY(dync__backend_options(fn, options, &o));                                       \

@@ -18,11 +18,23 @@ typedef struct dync__error_slot {
 } dync__error_slot;
 
 typedef struct dync__thread {
-    dync__error_slot error;
-    void (*error_handler)(dync_status, const char *, void *);
-    void *error_user;
-    bool telling; /* the handler runs */
-    dync_loc at;  /* the user's source line of the operator in flight */
+    bool grad_enabled_off;  /* grad mode, inverted so that zeroed state means on */
+    bool compiling;         /* a function is being traced by this thread */
+    bool double_backward;   /* what is being compiled keeps double backward working */
+    bool compiled_autograd; /* autograd/: backward is captured in this thread */
+    /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
+    bool recording;
+    bool telling; /* the error handler runs */
+    bool quiet;   /* err.c: an error guard is open: no handler, no stderr */
+    uint8_t default_dtype;
+    dync_loc at; /* the user's source line of the operator in flight */
+    /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
+    struct dync__handler *handler;
+    void *tensor_state, *op_state, *grad_state, *capture_state;
+    struct dync__symtab *syms;                  /* tensor/sym.c: of the trace that is open */
+    struct dync__scopes *scopes;                /* tensor/scope.c */
+    struct dync__object_slot_cache *slot_cache; /* handle.c */
+    struct dync__cache *cache;                  /* base/mem.c: size-class free lists */
     /* of the dync_call that begins: read before any of the user's code runs */
     dync_loc call_at;
     const char *op; /* its name, for messages */
@@ -30,14 +42,9 @@ typedef struct dync__thread {
      * nothing */
     const char *module_text;
     const char *within;      /* of the operator that is being made of others; NULL: none is */
-    bool grad_enabled_off;   /* grad mode, inverted so that zeroed state means on */
     const char *backward_of; /* anomaly mode: the node of backward that runs, NULL: none */
-    bool double_backward;    /* what is being compiled keeps double backward working */
-    bool compiling;          /* a function is being traced by this thread */
-    bool compiled_autograd;  /* autograd/: backward is captured in this thread */
-    /* op/dispatch.c: a tracer stands at the bottom, in the place of eager */
-    bool recording;
-    uint8_t default_dtype;
+    void (*error_handler)(dync_status, const char *, void *);
+    void *error_user;
     uint64_t rng_seed, rng_offset;
     uint64_t cache_hits;        /* of this thread; joined to dync__counters when it ends */
     bool registered;            /* exit destructor armed */
@@ -47,25 +54,18 @@ typedef struct dync__thread {
     int64_t fail_at;            /* mem.c: this many allocations ahead one fails; 0: none */
     /* mem.c: given back when memory runs out, before the last try; NULL: none */
     struct dync__reserve *reserve;
-    bool quiet;       /* err.c: an error guard is open: no handler, no stderr */
     int most_threads; /* pool.c: of loops that this thread begins; 0: all there are */
     /* pool.c: runs a part of a parallel loop: loops inside it run inline */
     bool in_pool;
     int32_t pool_ns; /* pool.c: how long the loop of middling length to come is expected to take */
-    uint64_t error_count;                       /* err.c: errors recorded so far */
-    struct dync__thread *next, *prev;           /* thread.c: the list of armed threads */
-    struct dync__cache *cache;                  /* base/mem.c: size-class free lists */
-    struct dync__scopes *scopes;                /* tensor/scope.c */
-    struct dync__object_slot_cache *slot_cache; /* handle.c */
+    uint64_t error_count;             /* err.c: errors recorded so far */
+    struct dync__thread *next, *prev; /* thread.c: the list of armed threads */
     /* runtime/run.c: the tensors behind the inputs of the plan that runs; NULL: not known */
     struct dync__tensor *const *plan_tensors;
     /* graph/run.c: the node of a graph that is being run; NULL outside */
     const struct dync__node *interpreted;
-    /* op/dispatch.c: top of the handler stack; NULL means the bottom one (eager) */
-    struct dync__handler *handler;
     struct dync__wait *waits; /* leave.c: frames that wait for a function of the user's */
-    void *tensor_state, *op_state, *grad_state, *capture_state;
-    struct dync__symtab *syms; /* tensor/sym.c: symbolic sizes of the trace that is open */
+    dync__error_slot error;   /* last, as tensor.h's layout */
 } dync__thread;
 DYNC__DATA_DECL DYNC__TLS dync__thread dync__tls;
 /* Grad mode: asked and changed here alone. bool off = dync__grad_off(true) ... dync__grad_off(off)
@@ -80,6 +80,7 @@ DYNC__INLINE bool dync__grad_off(bool off)
 #undef DYNC_HERE
 #undef DYNC_AT
 #undef DYNC_OP
+#undef DYNC_VIEW
 #undef DYNC_T
 #undef DYNC_D
 #define DYNC_T(x, what) (x)
@@ -89,6 +90,7 @@ DYNC__INLINE bool dync__grad_off(bool off)
 /* functions that say dync__tls.at themselves: less code than handing it over */
 #define DYNC_AT(f, ...) (f)(__VA_ARGS__)
 #define DYNC_OP(f, p, op, ...) (f)(__VA_ARGS__)
+#define DYNC_VIEW(call) call
 /* fn(thread) runs when a thread that used dync ends and in dync_shutdown for the calling thread,
  * last registered first. Call once per layer from its init hook (process-wide list, fixed capacity
  * 16). */

@@ -86,7 +86,8 @@ DYNC__INLINE dync_loc dync__compiled_place(const dync__compiled *f)
 {
     dync_loc at = {DYNC__ATOMIC_LOAD(&f->file), DYNC__ATOMIC_LOAD(&f->line), NULL};
     if (!at.file) at = f->opt.at_;
-    if (!at.file) at = (dync_loc){"an unknown file", 0, NULL};
+    static const char unknown[] = "an unknown file";
+    if (!at.file) at = (dync_loc){unknown, 0, NULL};
     return at;
 }
 
@@ -113,8 +114,10 @@ DYNC__FN void dync__capture_use_flags(void);
 DYNC__FN void dync__effects_use_rare(void); /* effects_run.c */
 DYNC__FN void dync__capture_use_cells(void);
 DYNC__FN void dync__capture_use_constants(void); /* reads.c */
-DYNC__FN void dync__capture_use_reasons(void);   /* miss.c */
-DYNC__FN void dync__capture_use_numbers(void);   /* symbol.c */
+DYNC__FN void dync__capture_use_shows(void);
+DYNC__FN void dync__capture_use_makes(void);
+DYNC__FN void dync__capture_use_reasons(void); /* miss.c */
+DYNC__FN void dync__capture_use_numbers(void); /* symbol.c */
 DYNC__FN dync_status dync__effects_run(const dync__effect *, int n, dync__tensor *const *env);
 
 /* Tensor arguments; a graph has more inputs where modules are deep. */
@@ -153,6 +156,8 @@ enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTAN
 /* recursion: what traces such functions (allowed.c) is there by need */
 DYNC__FN void dync__allowed_use(void);
 /* recursion: as dync__allowed_use (frame.c) */
+DYNC__FN void dync__disabled_use(void);
+/* recursion: the same */
 DYNC__FN void dync__constant_use(void);
 DYNC__FN int dync__callee_arity(const dync_callee *); /* -1: any */
 DYNC__FN bool dync__callee_valid(const dync_callee *);
@@ -368,7 +373,8 @@ DYNC__INLINE bool dync__runs_as_written(void)
 {
     return DYNC__UNLIKELY(dync__stance() == DYNC__STANCE_force_eager) || dync__anomaly_on();
 }
-DYNC__FN dync_status dync__stance_refuses(const dync__compiled *, const char *reason);
+DYNC__DATA_DECL dync_status (*DYNC__BY_NEED dync__stance_refuses)(const dync__compiled *,
+                                                                  const char *reason);
 /* history.c */
 DYNC__FN int64_t dync__history_hits(const dync__history *);
 DYNC__FN void dync__history_miss(dync__compiled *, dync__miss_kind);

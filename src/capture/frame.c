@@ -101,6 +101,12 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
     return dync__resting_invoke(t, c, nargs, real);
 }
 
+/* By need: of who disables functions. */
+static dync_value (*DYNC__BY_NEED dync__disabled_used)(
+    dync__tracer *, const dync_callee *, const char *name, int nargs,
+    const dync_value *args) = DYNC__AT_FIRST(dync__frame_opaque);
+DYNC__FN void dync__disabled_use(void) { DYNC__PUT(dync__disabled_used, dync__frame_opaque); }
+
 /* ---- constant: its first result belongs to the entry ----------------------------------------- */
 static dync_tensor *dync__constant_bake(void *user, dync_tensor *h)
 {
@@ -186,7 +192,8 @@ DYNC__OFTEN DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_cal
         dync__fail(DYNC_ERR_VALUE, "%s: what it was compiled from has been freed", name);
         return DYNC_NONE;
     }
-    if (c.flags & DYNC__CALLEE_DISABLED) return dync__frame_opaque(t, &c, name, nargs, args);
+    if (dync__disabled_used && (c.flags & DYNC__CALLEE_DISABLED))
+        return dync__disabled_used(t, &c, name, nargs, args);
     if (dync__constant_used && (c.flags & DYNC__CALLEE_CONSTANT))
         return dync__constant_used(t, &c, name, nargs, args);
     if (dync__frame_allows(t, &c, nargs, args))

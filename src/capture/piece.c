@@ -135,9 +135,10 @@ static bool dync__cut_too_many(dync__tracer *t, uint64_t site)
  * that refuses to be differentiated twice. */
 static bool dync__cut_is_plain(const dync__tracer *t, const dync__segment *s)
 {
+    static const char walks[] = "Tensor.backward";
     const char *reason = t->cut.reason;
-    bool backward = reason && (strcmp(reason, "Tensor.backward") == 0 ||
-                               strcmp(reason, "torch.autograd.grad") == 0);
+    bool backward = reason &&
+                    (strcmp(reason, walks) == 0 || strcmp(reason, "torch.autograd.grad") == 0);
     return (reason || t->cut.split) && !backward && s->used_inside && s->grad_mode &&
            s->code.run == dync__raw_run && !t->fn->opt.fullgraph;
 }

@@ -198,20 +198,43 @@ static bool dync__read_opaque(const char *reason, int n, dync_value *values, dyn
     return true;
 }
 
-/* constant: by need, of who calls dync_constant */
+#if defined(DYNC_SMALL)
+static bool dync__shows_unlinked(bool print, dync_tensor **h, dync__opaque *out)
+{
+    (void)print, (void)h, (void)out;
+    dync__unlinked("dync_print");
+    return false;
+}
+static bool dync__from_unlinked(const dync_make_from *m, bool borrow,
+                                dync_tensor *(*from)(dync_make_from), dync_tensor **result)
+{
+    (void)m, (void)borrow, (void)from;
+    dync__unlinked("dync_from");
+    *result = NULL;
+    return true;
+}
+#define DYNC__OR_UNLINKED(value, unlinked) unlinked
+#else
+#define DYNC__OR_UNLINKED(value, unlinked) value
+#endif
+
+/* constant, shows, from: by need, of who calls dync_constant, dync_print, dync_from and their
+ * kin */
 static DYNC__BY_NEED dync__read_intercept dync__reads = {
     .item = dync__read_item,
     .truth = dync__read_truth,
     .data = dync__read_data,
-    .shows = dync__read_shows,
+    .shows = DYNC__OR_UNLINKED(dync__read_shows, dync__shows_unlinked),
     .compares = dync__read_compares,
-    .from = dync__read_from,
+    .from = DYNC__OR_UNLINKED(dync__read_from, dync__from_unlinked),
     .constant = DYNC__AT_FIRST(dync__read_constant),
     .opaque = dync__read_opaque};
 DYNC__FN void dync__capture_use_constants(void)
 {
     DYNC__PUT(dync__reads.constant, dync__read_constant);
 }
+DYNC__FN void dync__capture_use_shows(void) { DYNC__PUT(dync__reads.shows, dync__read_shows); }
+DYNC__FN void dync__capture_use_makes(void) { DYNC__PUT(dync__reads.from, dync__read_from); }
 DYNC__FN const dync__read_intercept *dync__capture_reads(void)
 {
     return dync__tracing_or_replay() ? &dync__reads : NULL;

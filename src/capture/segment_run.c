@@ -263,7 +263,8 @@ DYNC__FN dync_status dync__output_check(const dync__node *n, const dync__tensor 
     if (!n->has_info ||
         (t->dtype == n->info[0].dtype && dync__layout_fits(&n->info[0].lay, &t->lay, strides)))
         return DYNC_OK;
-    return dync__metadata_differs(DYNC_ERR_BACKEND, "output", i, n, t);
+    static const char own[] = "output";
+    return dync__metadata_differs(DYNC_ERR_BACKEND, own, i, n, t);
 }
 
 /* What a user's callable returns must be what the graph says: later segments are compiled for

@@ -12,11 +12,24 @@ static const char *const dync__stance_names[] = {
 #undef DYNC__X
 };
 
+/* The error of a call that would compile under "fail_on_recompile". */
+DYNC__RARE static dync_status dync__stance_fails(const dync__compiled *f, const char *reason)
+{
+    dync_loc at = dync__compiled_place(f);
+    return dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RuntimeError",
+                            "Detected recompile when torch.compile stance is 'fail_on_recompile'. "
+                            "function: '%s' (%s:%d), reason: %s",
+                            f->name, at.file, at.line, reason);
+}
+DYNC__DATA dync_status (*DYNC__BY_NEED dync__stance_refuses)(
+    const dync__compiled *, const char *reason) = DYNC__AT_FIRST(dync__stance_fails);
+
 DYNC_API dync_status(dync_set_stance)(const char *stance)
 {
     if (!stance) stance = "default";
     for (int32_t i = 0; i < DYNC__N_STANCES; i++)
         if (strcmp(stance, dync__stance_names[i]) == 0) {
+            DYNC__PUT(dync__stance_refuses, dync__stance_fails);
             DYNC__ATOMIC_STORE(&dync__stance_now, i);
             return DYNC_OK;
         }
@@ -29,14 +42,4 @@ DYNC_API dync_status(dync_set_stance)(const char *stance)
                                     stance, dync__str_get(&s));
     dync__str_free(&s);
     return status;
-}
-
-/* The error of a call that would compile under "fail_on_recompile". */
-DYNC__RARE DYNC__FN dync_status dync__stance_refuses(const dync__compiled *f, const char *reason)
-{
-    dync_loc at = dync__compiled_place(f);
-    return dync__fail_class(DYNC_ERR_RECOMPILE_LIMIT, "RuntimeError",
-                            "Detected recompile when torch.compile stance is 'fail_on_recompile'. "
-                            "function: '%s' (%s:%d), reason: %s",
-                            f->name, at.file, at.line, reason);
 }

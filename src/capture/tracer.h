@@ -162,9 +162,21 @@ typedef struct dync__trace_pause {
 } dync__trace_pause;
 struct dync__tracer {
     dync__handler handler;
+    bool stopped, fresh; /* fresh: something is compiled for the first time: callbacks fire */
+    bool on_tree;        /* false once the trace left the entry's tree (opaque) */
+    bool script_is_new, noting; /* of script; noting: what it does is added */
+    bool inferring_inside; /* of inferring: one inside an operator (control_trace.c), named so */
+    bool grad_mode_before;
+    dync_status status; /* first failure inside the trace */
     dync__compiled *fn;
     dync__cache_entry *entry;
     const dync__callargs *call;
+    const dync__way *way; /* what stands behind its doors */
+    dync__tnode *at;      /* where the tree grows; NULL: nowhere, or not yet */
+    dync__tracer *outer;
+    struct dync__script *script; /* what this call follows or adds to, or NULL (script.h) */
+    const char *inferring;  /* an allowed function runs for its shapes: it may not read values */
+    const char *own_reason; /* of a break that the user asks for, in his words; or NULL */
     uint64_t id;
     dync__environment env;
     dync__recording rec;
@@ -175,22 +187,10 @@ struct dync__tracer {
     int frames_before;                    /* compiles of the function when the call began */
     DYNC__VEC(dync__segment *) transient; /* segments of this call alone (owned) */
     int n_constants;                      /* calls of constant functions so far */
-    const char *inferring; /* an allowed function runs for its shapes: it may not read values */
-    bool inferring_inside; /* it is one inside an operator (control_trace.c), named so */
-    const dync__way *way;  /* what stands behind its doors */
-    dync__path path;       /* an entry's tree grows: the way there, which is followed first */
-    struct dync__script *script; /* what this call follows or adds to, or NULL (script.h) */
-    bool script_is_new, noting;  /* noting: what it does is added */
-    bool on_tree;                /* false once the trace left the entry's tree (opaque) */
-    dync__tnode *at;             /* where the tree grows; NULL: nowhere, or not yet */
-    dync__arena scratch;         /* of a trace that left the tree */
-    dync_status status;          /* first failure inside the trace */
-    const char *own_reason;      /* of a break that the user asks for, in his words; or NULL */
-    dync_loc last_at;            /* user line of the last operator or break */
-    bool stopped, fresh; /* fresh: something is compiled for the first time: callbacks fire */
-    bool grad_mode_before;
+    dync__path path;           /* an entry's tree grows: the way there, which is followed first */
+    dync__arena scratch;       /* of a trace that left the tree */
+    dync_loc last_at;          /* user line of the last operator or break */
     dync__trace_pause resting; /* while an opaque function of another layer works */
-    dync__tracer *outer;
     /* dync__tracer_open leaves alone what follows */
     dync__trace_life life;
     int leaf[DYNC__MAX_LEAVES]; /* place of each tensor argument */

@@ -179,6 +179,7 @@ static dync_callee dync__callee_flag(dync_callee c, int flag)
 
 DYNC_API dync_callee dync_disable_callee(dync_callee c)
 {
+    dync__disabled_use();
     return dync__callee_flag(c, DYNC__CALLEE_DISABLED);
 }
 

@@ -89,6 +89,22 @@ static dync_status dync__compile_check_symbolic(const char *fn, const char *symb
     return DYNC_OK;
 }
 
+static dync_status dync__compile_check_names(const char *by, const char *fn, const char *args,
+                                             const char *symbolic, int arity)
+{
+    if (args) DYNC__TRY(dync__compile_check_args(by, fn, args, arity));
+    return symbolic ? dync__compile_check_symbolic(fn, symbolic, args, arity) : DYNC_OK;
+}
+
+/* By need: where arguments have names (api/link.h). */
+static dync_status (*DYNC__BY_NEED dync__compile_named)(
+    const char *by, const char *fn, const char *args, const char *symbolic,
+    int arity) = DYNC__AT_FIRST(dync__compile_check_names);
+static void dync__compile_use_names(void)
+{
+    DYNC__PUT(dync__compile_named, dync__compile_check_names);
+}
+
 /* The function's name in messages: the option, the callee's, what the macro saw, "fn". */
 static dync_status dync__compile_check(const char *by, const dync_callee *callee,
                                        const char *fn_name, const dync_compile_options *o,
@@ -98,9 +114,10 @@ static dync_status dync__compile_check(const char *by, const dync_callee *callee
                                                                : callee->name ? callee->name
                                                                : fn_name      ? fn_name
                                                                               : "fn";
-    int arity = dync__callee_arity(callee);
-    if (args) DYNC__TRY(dync__compile_check_args(by, fn, args, arity));
-    if (o->symbolic) DYNC__TRY(dync__compile_check_symbolic(fn, o->symbolic, args, arity));
+    if (args || o->symbolic) {
+        if (!dync__compile_named) return dync__unlinked("names of arguments");
+        DYNC__TRY(dync__compile_named(by, fn, args, o->symbolic, dync__callee_arity(callee)));
+    }
     if (DYNC__SYM_NONE &&
         (o->dynamic == DYNC_DYNAMIC_ON || o->capture_scalars || o->capture_dynamic_shapes))
         return dync__left_out("dync_compile: a size or number that stays open", "DYNC_NO_SYMBOLIC");
@@ -117,12 +134,14 @@ static const dync__compile_texts *dync__compile_read(void)
 {
     static const dync__compile_texts texts = {dync_lookup_backend, dync__repro_after_parse};
     dync__backend_options_use();
+    dync__compile_use_names();
     dync__raw_calls();
     dync__callable_boxes();
     dync__names_shown();
     return &texts;
 }
 
+DYNC__MEETING(reasons)
 /* Everything is checked before anything is made. Hooks are installed here and not at start, so that
  * a program which never compiles links none of it. NULL + error. */
 static dync__compiled *dync__compile_make(const char *by, dync_callee callee, const char *fn_name,
@@ -159,25 +178,26 @@ static dync__compiled *dync__compile_make(const char *by, dync_callee callee, co
         return NULL;
     }
     if (dync__compile_check(by, &callee, fn_name, &options, backend) != DYNC_OK) return NULL;
+    static const char none[] = "none";
     int after = 0;
     if ((texts && !texts->repro_after(options.repro_after, &after)) || options.repro_level < 0 ||
         options.repro_level > 4) {
         dync__fail(DYNC_ERR_VALUE,
                    "dync_compile: repro_after is '%s' and repro_level %d, "
                    "expected none, dynamo or aot and 1 to 4",
-                   options.repro_after ? options.repro_after : "none", options.repro_level);
+                   options.repro_after ? options.repro_after : none, options.repro_level);
         return NULL;
     }
     if (after) DYNC__NEEDS(DYNC_NO_MINIFY, ".repro_after", NULL);
     if (options.repro_after) options.repro_after = dync__repro_after_name(after);
     if (options.recompile_limit == 0) options.recompile_limit = 8;
     dync__capture_install();
+    DYNC__MEET(reasons); /* code is measured that was compiled before anybody asks */
     if (!DYNC__SYM_NONE) dync__aot_use_stages();
 #if !defined(DYNC_NO_STDIO)
     /* it has nowhere to write otherwise */
     if (!DYNC__LEFT_OUT(DYNC_NO_MINIFY)) dync__hook_install();
 #endif
-    DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     DYNC__ATOMIC_STORE(&dync__module_drop_compiled, dync__compile_drop_module);
     dync__at_shutdown(dync__compiled_free_all);
     return dync__compiled_new(callee, fn_name, &options, backend);
@@ -227,18 +247,28 @@ DYNC__MET DYNC_API void dync__compile_graphs(void)
     dync__capture_use_numbers();
     dync__aot_use_numbers();
     dync__inductor_use_opaque();
+    dync__aot_use_views();
 }
 DYNC__MET DYNC_API void dync__compile_joins(void) { dync__inductor_use_joins(); }
+/* Parts that are written, inputs on one memory: of programs that write and call an operator that
+ * gives views by name. Others interpret a graph that has them. */
+DYNC__MET DYNC_API void dync__compile_views(void) { dync__aot_use_views(); }
+DYNC__MEETING(views)
 DYNC__MET DYNC_API void dync__compile_writes(void)
 {
     dync__aot_use_writes();
     dync__inductor_use_writes();
+    DYNC__MEET(views);
 }
 DYNC__MET DYNC_API void dync__compile_opaque(void) { dync__inductor_use_opaque(); }
 DYNC__MET DYNC_API void dync__compile_constants(void) { dync__capture_use_constants(); }
+DYNC__MET DYNC_API void dync__compile_shows(void) { dync__capture_use_shows(); }
+DYNC__MET DYNC_API void dync__compile_makes(void) { dync__capture_use_makes(); }
 DYNC__MET DYNC_API void dync__compile_reduces(void) { dync__unroll_rows(); }
 /* a call of dync_compile with .double_backward */
 DYNC_API void dync__compile_twice(void) { dync__aot_use_twice(); }
+/* one with .args or .symbolic, dync_args */
+DYNC_API void dync__compile_names(void) { dync__compile_use_names(); }
 /* one with .symbolic */
 DYNC_API void dync__compile_numbers(void)
 {
@@ -253,7 +283,12 @@ DYNC_API void dync__compile_objects(void)
     dync__names_shown();
 }
 /* one with .guard_fail or .error_on_recompile; a program that asks why calls missed */
-DYNC__MET DYNC_API void dync__compile_reasons(void) { dync__capture_use_reasons(); }
+DYNC__MET DYNC_API void dync__compile_reasons(void)
+{
+    dync__capture_use_reasons();
+    dync__aot_use_measure();
+    dync__inductor_use_measure();
+}
 DYNC_API void dync__compile_all(void)
 {
     dync__compile_gradients();
@@ -266,9 +301,13 @@ DYNC_API void dync__compile_all(void)
     dync__compile_graphs();
     dync__compile_joins();
     dync__compile_writes();
+    dync__compile_views();
     dync__compile_constants();
+    dync__compile_shows();
+    dync__compile_makes();
     dync__compile_reduces();
     dync__compile_twice();
+    dync__compile_names();
     dync__compile_reasons();
 }
 #else
@@ -280,6 +319,8 @@ static void dync__compile_breaks(void)
 {
     dync__scripts_install();
     dync__tree_branches();
+    dync__aot_use_narrow();
+    dync__inductor_use_narrow();
 }
 
 /* Errors name the place of the dync_compile call. */
@@ -332,7 +373,9 @@ static void dync__compile_module(dync_module *handle, const char *name,
     dync__module *m = dync__module_open(handle, "dync_module_compile");
     dync__compile_breaks();
     dync__compile_all();
+    dync__compile_use_names();
     if (!m) return;
+    DYNC__ATOMIC_STORE(&dync__module_call_compiled, dync__compile_call_module);
     if (!options.args && !m->args) options.args = "x";
     dync__compiled *f =
         dync__compiled_peek(dync__compile_at(dync_fnm(handle), name, &options, texts));

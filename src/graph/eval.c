@@ -154,6 +154,7 @@ static dync_status dync__run_getitem(const dync__node *node, const dync__arg *ar
 static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dync__arg *args,
                                       dync__arg *out)
 {
+    static const char own[] = "graph node %s: no operator named %s";
     dync__tensor *t[DYNC__MAX_OUT] = {0};
     dync_loc outer = dync__tls.at;
     const dync__node *around = dync__tls.interpreted;
@@ -172,8 +173,7 @@ static dync_status dync__run_operator(dync__frame_env *env, dync__node *node, dy
     else if (op >= 0)
         status = (dync__op_run)(op, node->nargs, args, t);
     else
-        status = dync__fail(DYNC_ERR_VALUE, "graph node %s: no operator named %s", node->name,
-                            node->target);
+        status = dync__fail(DYNC_ERR_VALUE, own, node->name, node->target);
     dync_scope_end(&scope);
     dync__tls.at = outer;
     dync__tls.interpreted = around;

@@ -247,7 +247,8 @@ DYNC__FN dync__node *dync__graph_getitem(dync__graph *g, dync__node *list, int i
 
 DYNC__FN dync__node *dync__graph_output(dync__graph *g, const dync__arg *value)
 {
-    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, "output");
+    static const char own[] = "output";
+    dync__node *node = dync__graph_insert(g, g ? g->node.n : 0, DYNC__N_OUTPUT, own);
     if (!node || !dync__node_set_args(node, 1, value)) return NULL;
     node->nout = 0;
     dync__graph_renumber(g);

@@ -24,10 +24,8 @@ struct dync__node {
     /* "relu"; attribute path for get_attr ("0.weight"); source name for placeholders ("L_x_") */
     const char *target;
     dync__arg *args;
-    int nargs;                      /* tensors are A_NODE; output: one arg, nested A_LIST */
-    int nout;                       /* outputs of a call; 1 for placeholders */
-    dync__info info[DYNC__MAX_OUT]; /* of each output */
-    bool requires_grad[DYNC__MAX_OUT];
+    int nargs;     /* tensors are A_NODE; output: one arg, nested A_LIST */
+    int nout;      /* outputs of a call; 1 for placeholders */
     bool apart;    /* what it gives leaves before anything uses it: hooks stand there */
     bool has_info; /* false for scalars and lists */
     bool no_grad;  /* capture: recorded without grad mode */
@@ -55,6 +53,8 @@ struct dync__node {
     struct dync__node *before; /* capture: the node of the argument that it returned, or NULL */
     const dync_callee *callee; /* a user's function that is one node (op -1) */
     struct dync__graph *graph;
+    bool requires_grad[DYNC__MAX_OUT];
+    dync__info info[DYNC__MAX_OUT]; /* of each output; last, as tensor.h's layout */
 };
 enum { DYNC__NODE_GETITEM = -2 };
 /* A symbolic size: the token that stands for it in layouts and shape arguments, and its text,

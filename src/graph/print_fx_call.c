@@ -202,6 +202,24 @@ DYNC__FN void dync__fx_attr_path(dync__fx_printer *p, const char *path)
     dync__str_free(&next);
 }
 
+/* The row's fx text as Python has it: F.* of relu is torch.nn.functional.relu. */
+static void dync__fx_function(dync__str *s, const dync__op_row *row)
+{
+    static const struct {
+        char letter, prefix[24];
+    } spaces[] = {{'F', "torch.nn.functional"}, {'A', "torch.ops.aten"}, {'D', "torch.ops.dync"}};
+    const char *fx = row->fx;
+    size_t n = strlen(fx);
+    for (int i = 0; i < DYNC__COUNT_OF(spaces) && fx[1] == '.'; i++)
+        if (*fx == spaces[i].letter) {
+            dync__str_add(s, spaces[i].prefix);
+            fx++, n--;
+        }
+    bool named = n && fx[n - 1] == '*';
+    dync__str_addn(s, fx, n - named);
+    if (named) dync__str_add(s, row->name);
+}
+
 /* Items, registered operators, patterns, methods, functions, prefix and infix operators, by the
  * form of the row's fx text. */
 DYNC__FN void dync__fx_call(dync__fx_printer *p, const dync__node *node)
@@ -224,10 +242,10 @@ DYNC__FN void dync__fx_call(dync__fx_printer *p, const dync__node *node)
         dync__fx_pattern(p, node, fx);
     } else if (*fx == '.') {
         dync__fx_call_arg(p, node, 0);
-        dync__str_add(p->s, fx);
+        dync__fx_function(p->s, dync__op_info(node->op));
         dync__fx_args(p, node, 1, n);
     } else if (dync__is_letter(*fx)) {
-        dync__str_add(p->s, fx);
+        dync__fx_function(p->s, dync__op_info(node->op));
         dync__fx_args(p, node, 0, n);
     } else if (n == 1) {
         dync__str_add(p->s, fx);

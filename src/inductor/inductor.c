@@ -193,6 +193,20 @@ DYNC__RARE static void dync__inductor_measure(const void *state, dync__code_size
     }
 }
 
+/* By need: as aot/make.c. */
+static dync_status (*DYNC__BY_NEED dync__inductor_narrows)(void *, const bool *) =
+    DYNC__AT_FIRST(dync__inductor_narrow);
+static void (*DYNC__BY_NEED dync__inductor_measures)(const void *, dync__code_size *) =
+    DYNC__AT_FIRST(dync__inductor_measure);
+DYNC__FN void dync__inductor_use_narrow(void)
+{
+    DYNC__PUT(dync__inductor_narrows, dync__inductor_narrow);
+}
+DYNC__FN void dync__inductor_use_measure(void)
+{
+    DYNC__PUT(dync__inductor_measures, dync__inductor_measure);
+}
+
 /* ---- of all sizes ---------------------------------------------------------------------------- */
 typedef struct dync__inductor_any {
     dync__inductor_sized *sized;
@@ -225,8 +239,8 @@ static dync_status dync__inductor_at(void *state, const int64_t *value, dync__in
     *out = (dync__inner){.run = dync__inductor_run,
                          .run_into = dync__inductor_run_into,
                          .destroy = dync__inductor_destroy,
-                         .narrow = dync__inductor_narrow,
-                         .measure = dync__inductor_measure,
+                         .narrow = dync__inductor_narrows,
+                         .measure = dync__inductor_measures,
                          .state = c};
     return DYNC_OK;
 }
@@ -281,8 +295,8 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_compile(void *user, dync__graph *
     out->run = dync__inductor_run;
     out->run_into = dync__inductor_run_into;
     out->destroy = dync__inductor_destroy;
-    out->narrow = dync__inductor_narrow;
-    out->measure = dync__inductor_measure;
+    out->narrow = dync__inductor_narrows;
+    out->measure = dync__inductor_measures;
     out->state = c;
     int device = c->now->lowered.device;
     const dync__driver *driver = dync__device_driver(device);

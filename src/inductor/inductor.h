@@ -49,6 +49,8 @@ DYNC__FN void dync__inductor_sized_free(dync__inductor_sized *);
 DYNC__FN void dync__inductor_use_joins(void);
 DYNC__FN void dync__inductor_use_writes(void);
 DYNC__FN void dync__inductor_use_opaque(void);
+DYNC__FN void dync__inductor_use_narrow(void); /* inductor.c */
+DYNC__FN void dync__inductor_use_measure(void);
 DYNC__FN void dync__inductor_use_all(void); /* and aot's for writes and numbers */
 /* opaque.c: a node of an operator that nobody looks into, as a kernel call; the plan borrows the
  * node. */

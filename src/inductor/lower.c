@@ -63,6 +63,7 @@ DYNC__FN void dync__inductor_use_all(void)
     dync__inductor_use_writes();
     dync__inductor_use_opaque();
     dync__aot_use_writes();
+    dync__aot_use_views();
     dync__aot_use_numbers();
 }
 

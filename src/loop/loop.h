@@ -139,23 +139,22 @@ typedef struct dync__kernel {
     const char *name;
     /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
     int n_outer, n_dims;
-    dync__size extent[DYNC__LOOP_MAX_DIMS];
-    DYNC__VEC(dync__inst) inst;
-    DYNC__VEC(dync__access) access;
-    DYNC__VEC(dync__buf) buf;
-    DYNC__VEC(dync__bound) bound; /* checked in this order */
-    dync__arena *arena;           /* where the vectors grow */
     bool uses_random;
     bool narrow; /* no F64 for functions of F32, as with DYNC_NO_F64: for tests */
     /* stores may meet at one element, which keeps the last index's: as_strided_scatter into what
      * overlaps itself */
     bool ordered;
-    /* sticky: memory ran out while building */
-    bool failed;
+    bool failed; /* sticky: memory ran out while building */
+    DYNC__VEC(dync__inst) inst;
+    DYNC__VEC(dync__access) access;
+    DYNC__VEC(dync__buf) buf;
+    DYNC__VEC(dync__bound) bound; /* checked in this order */
+    dync__arena *arena;           /* where the vectors grow */
     /* by instruction: simplification has left it as it is, and would again while its operands are
      * equal and stand in the same order; empty: not known. For fusion, which looks at the same
      * instructions many times. */
     DYNC__VEC(bool) settled;
+    dync__size extent[DYNC__LOOP_MAX_DIMS];
     /* builder: chains of equal hash, numbers + 1; next.n instructions are in */
     struct {
         int32_t head[64];

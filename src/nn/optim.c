@@ -11,12 +11,6 @@ DYNC__COLD
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Zero means "not given" in the options. */
-DYNC__RARE static double dync__optim_default(double x, double otherwise)
-{
-    return x <= 0 && x >= 0 ? otherwise : x; /* NaN is given */
-}
-
 /* The tensor of a handle with a reference for the optimizer; NULL passes. */
 DYNC__RARE static dync__tensor *dync__optim_own(dync_tensor *handle)
 {
@@ -33,25 +27,25 @@ DYNC__RARE static dync__tensor *dync__optim_number(double x)
     return dync__optim_own(DYNC__MAKER(full)(dync_v_float(x), make));
 }
 
+DYNC__RARE static dync_status dync__optim_least(const char *what, double x)
+{
+    if (x >= 0) return DYNC_OK;
+    return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid %s: %g", what, dync__float_told(x));
+}
+
 /* What PyTorch's constructors refuse, after defaults are filled in. */
 DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync_optim_options *o)
 {
     bool betas = o->beta1 >= 0 && o->beta1 < 1 && o->beta2 >= 0 && o->beta2 < 1;
     if (kind != DYNC_OPTIM_SGD && kind != DYNC_OPTIM_ADAM && kind != DYNC_OPTIM_ADAMW)
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: unknown kind %d", (int)kind);
-    if (!(o->lr >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid learning rate: %g",
-                          dync__float_told(o->lr));
-    if (!(o->momentum >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid momentum value: %g",
-                          dync__float_told(o->momentum));
+    DYNC__TRY(dync__optim_least("learning rate", o->lr));
+    DYNC__TRY(dync__optim_least("momentum value", o->momentum));
     if (!betas)
         return dync__fail(DYNC_ERR_VALUE,
                           "dync_optim: invalid betas: %g, %g; expected 0 <= beta < 1",
                           dync__float_told(o->beta1), dync__float_told(o->beta2));
-    if (!(o->eps >= 0))
-        return dync__fail(DYNC_ERR_VALUE, "dync_optim: invalid epsilon value: %g",
-                          dync__float_told(o->eps));
+    DYNC__TRY(dync__optim_least("epsilon value", o->eps));
     if (o->nesterov && !(o->momentum > 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: "
                                           "nesterov momentum "
@@ -99,17 +93,21 @@ static void dync__optim_group_end(dync__optim *o, dync__optim_group *g)
     dync__unref(g->late);
 }
 
-/* Options that are zero take the place that `otherwise` gives. */
+/* Options that are zero take the place that `otherwise` gives; NaN is given. */
 DYNC__RARE static void dync__optim_inherit(dync_optim_options *o,
                                            const dync_optim_options *otherwise)
 {
-    o->lr = dync__optim_default(o->lr, otherwise->lr);
-    o->momentum = dync__optim_default(o->momentum, otherwise->momentum);
+    static const uint8_t number[] = {
+        offsetof(dync_optim_options, lr),           offsetof(dync_optim_options, momentum),
+        offsetof(dync_optim_options, weight_decay), offsetof(dync_optim_options, beta1),
+        offsetof(dync_optim_options, beta2),        offsetof(dync_optim_options, eps)};
+    for (int i = 0; i < DYNC__COUNT_OF(number); i++) {
+        dync_real x;
+        memcpy(&x, (char *)o + number[i], sizeof x);
+        if (x <= 0 && x >= 0)
+            memcpy((char *)o + number[i], (const char *)otherwise + number[i], sizeof x);
+    }
     o->nesterov |= otherwise->nesterov;
-    o->weight_decay = dync__optim_default(o->weight_decay, otherwise->weight_decay);
-    o->beta1 = dync__optim_default(o->beta1, otherwise->beta1);
-    o->beta2 = dync__optim_default(o->beta2, otherwise->beta2);
-    o->eps = dync__optim_default(o->eps, otherwise->eps);
 }
 
 /* The whole group or nothing. The first group starts from the usual options, others from those of

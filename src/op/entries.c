@@ -498,6 +498,15 @@ DYNC__PACKER(1Tii, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
     (dync_tensor *x0, int x1, int x2), x0, x1, x2)
 DYNC__ENTRY_1Tii(flatten) DYNC__ENTRY_1Tii(transpose)
 
+DYNC__PACKER_DIMS(1Tdd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
+    dync_dims x1, dync_dims x2, dync_loc at),
+    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
+    const dync_loc *at), (op, x0, &x1, &x2, &at),
+    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d))
+#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdd, \
+    dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, &x1, &x2)
+DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
+
 DYNC__PACKER(1Till, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0, int x1,
     int64_t x2, int64_t x3, dync_loc at),
     dync__arg_h(x0), dync__arg_i(x1), dync__arg_i(x2), dync__arg_i(x3))
@@ -538,15 +547,6 @@ DYNC__PACKER(1TiT, dync_tensor *, dync__op_call, (const dync__row *op, dync_tens
 #define DYNC__ENTRY_1TiT(name) DYNC__ENTRY(dync_##name, DYNC__OP_##name, 1TiT, dync_tensor *, \
     (dync_tensor *x0, int x1, dync_tensor *x2), x0, x1, x2)
 DYNC__ENTRY_1TiT(gather) DYNC__ENTRY_1TiT(index_select)
-
-DYNC__PACKER_DIMS(1Tdd, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
-    dync_dims x1, dync_dims x2, dync_loc at),
-    (const dync__row *op, dync_tensor *x0, const dync_dims *x1, const dync_dims *x2,
-    const dync_loc *at), (op, x0, &x1, &x2, &at),
-    dync__arg_h(x0), dync__arg_dims(x1->n, x1->d), dync__arg_dims(x2->n, x2->d))
-#define DYNC__ENTRY_1Tdd(name) DYNC__ENTRY_DIMS(dync_##name, DYNC__OP_##name, 1Tdd, \
-    dync_tensor *, (dync_tensor *x0, dync_dims x1, dync_dims x2), x0, &x1, &x2)
-DYNC__ENTRY_1Tdd(movedim) DYNC__ENTRY_1Tdd(roll)
 
 DYNC__PACKER_DIMS(1TdV, dync_tensor *, dync__op_call, (const dync__row *op, dync_tensor *x0,
     dync_dims x1, dync_value x2, dync_loc at),

@@ -168,7 +168,8 @@ DYNC__FN dync_status dync__i_linear(const dync__opcall *call, dync__info *out)
     int device;
     int64_t shape[DYNC_MAX_DIMS];
     DYNC__TRY(dync__infer_two(call, &x, &w, &device));
-    if (w->lay.ndim != 1) DYNC__TRY(dync__infer_rank(w, 2, "weight"));
+    static const char weight[] = "weight";
+    if (w->lay.ndim != 1) DYNC__TRY(dync__infer_rank(w, 2, weight));
     if (x->lay.ndim == 0) return dync__fail(DYNC_ERR_SHAPE, "input must have at least one dim");
     DYNC__TRY(
         dync__infer_inner(x, x->lay.shape[x->lay.ndim - 1], w, w->lay.shape[w->lay.ndim - 1]));

@@ -3,8 +3,9 @@
  *
  *   name  class  schema  nout  infer  expr  lower  grad  decompose  fx  flags  inplace_of  doc
  *
- * fx: "torch.relu" a function, ".view" a method, "+" an infix operator, "getattr.T" never; a text
- * with {i} is a pattern whose holes are the arguments by number:
+ * fx: "torch.*" a function, ".*" a method, * the row's name; "F.*" torch.nn.functional's, "A.*"
+ * torch.ops.aten's, "D.*" torch.ops.dync's; "+" an infix operator, "getattr.T" never; a text with
+ * {i} is a pattern whose holes are the arguments by number:
  * "torch.nn.functional.batch_norm({0}, {3}, {4}, {1}, {2}, {5}, {6}, {7})". {#}: nothing for the
  * graph's first node of the operator, _1 for the second. grad none and decompose given: the
  * gradient is that of the decomposition. Both none: not differentiable. A class with a loop form

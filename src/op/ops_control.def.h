@@ -5,20 +5,20 @@
 /* clang-format off */
 #define DYNC__OPS_EFFECT(X)                                                                                         \
     X(_check_range,      EFFECT, "(int64 self, int64 least, int64 most)", 0, i_effect, none, none, none,            \
-      d_check_range, "torch._check_range", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE, -1,              \
+      d_check_range, "torch.*", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE, -1,                         \
       "an error where a number is not within")                                                                      \
     X(custom_gradient,   KERNEL, "(Tensor self, Tensor[] inputs, Tensor[] saved, int64 number)", 1, i_clone, none,  \
-      l_clone, g_custom_gradient, none, "torch.ops.dync.custom_gradient", DYNC__OP_PRIVATE, -1,                     \
+      l_clone, g_custom_gradient, none, "D.*", DYNC__OP_PRIVATE, -1,                                                \
       "self, whose gradient a function of the user's gives to inputs")                                              \
     X(_hooked,           VIEW, "(Tensor self, int64 hook)", 1, i_alias, none, none, g_hooked, none,                 \
-      "torch.ops.dync.hooked", DYNC__OP_PRIVATE | DYNC__OP_CUTS_GRAD, -1,                                           \
+      "D.hooked", DYNC__OP_PRIVATE | DYNC__OP_CUTS_GRAD, -1,                                                        \
       "the same elements, whose gradient a hook sees")                                                              \
     X(_local_scalar_dense, KERNEL, "(Tensor self)", 1, none, none, none, none, d_local_scalar, ".item",             \
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF | DYNC__OP_OPAQUE, -1,              \
       "an element as a size: [element + 2^40], all on one byte")                                                    \
-    X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.manual_seed", \
+    X(manual_seed,       EFFECT, "(int64 seed)", 0, i_effect, none, none, none, d_manual_seed, "torch.*",           \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "starts this thread's random numbers anew")                             \
-    X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".set_",     \
+    X(set_,              INPLACE, "(Tensor self, Tensor source)", 1, i_set_, none, none, none, d_set_, ".*",        \
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_RETARGETS, DYNC__OP_none,                                         \
       "self takes over the storage and form of source")                                                             \
     X(_set_grad_enabled, EFFECT, "(bool mode)", 0, i_effect, none, none, none, d_set_grad_enabled,                  \
@@ -33,7 +33,7 @@
 /* clang-format off */
 #define DYNC__OPS_CONTROL(X)                                                                                          \
     X(cond,       KERNEL, "(Tensor pred, Graph true_graph, Graph false_graph, Tensor[] operands)", -1, i_control,     \
-      none, l_control, g_cond, d_control, "torch.ops.higher_order.cond",                                              \
+      none, l_control, g_cond, d_control, "torch.ops.higher_order.*",                                                 \
       DYNC__OP_PRIVATE | DYNC__OP_OPAQUE | DYNC__OP_FILE, -1,                                                         \
       "what one of two functions gives")                                                                              \
     X(scan,       KERNEL,                                                                                             \

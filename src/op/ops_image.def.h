@@ -5,12 +5,12 @@
 /* clang-format off */
 #define DYNC__OPS_IMAGE(X)                                                                                            \
     X(affine_grid, COMPOSITE, "(Tensor theta, Dims size, bool align_corners)", 1, i_composite, none, none, none,      \
-      d_affine_grid, "torch.nn.functional.affine_grid", 0, -1,                                                        \
+      d_affine_grid, "F.*", 0, -1,                                                                                    \
       "the places theta [N, 2, 3] sends an image of that size [N, C, H, W] to, for grid_sample; "                     \
       "[N, 3, 4] for three dims")                                                                                     \
     X(col2im, COMPOSITE,                                                                                              \
       "(Tensor self, Dims output_size, Dims kernel_size, Dims dilation, Dims padding, Dims stride)", 1, i_composite,  \
-      none, none, none, d_col2im, "torch.nn.functional.fold", 0, -1,                                                  \
+      none, none, none, d_col2im, "F.fold", 0, -1,                                                                    \
       "columns of windows [N, C * kernel, windows] added up to images: PyTorch's F.fold")                             \
     X(deform_conv2d, COMPOSITE,                                                                                       \
       "(Tensor input, Tensor offset, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, "         \
@@ -31,34 +31,34 @@
       "torch.view_as_real(torch.fft.rfft({0}, {1}, {2}))", 0, -1,                                                     \
       "the Fourier transform along dim of real numbers: its n / 2 + 1 first results as pairs [.., 2]")                \
     X(_fourier, KERNEL, "(Tensor self, int64 n, bool pairs, bool back, bool half, float scale)", 1, i_fourier, none,  \
-      l_fourier, g_fourier, d_fourier, "torch.ops.dync._fourier", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,               \
+      l_fourier, g_fourier, d_fourier, "D.*", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                   \
       "transforms of rows [rows, n (, 2)]: of pairs or real numbers, of half a spectrum or to one")                   \
     X(grid_sample, COMPOSITE, "(Tensor input, Tensor grid, str mode, str padding_mode, bool align_corners)", 1,       \
-      i_composite, none, none, none, d_grid_sample, "torch.nn.functional.grid_sample", 0, -1,                         \
+      i_composite, none, none, none, d_grid_sample, "F.*", 0, -1,                                                     \
       "input [N, C, H, W] read at the places of grid [N, H', W', 2], x before y, from -1 to 1; mode \"bilinear\", "   \
       "\"nearest\" or \"bicubic\", padding_mode \"zeros\", \"border\" or \"reflection\"; one to three dims")          \
     X(im2col, COMPOSITE, "(Tensor self, Dims kernel_size, Dims dilation, Dims padding, Dims stride)", 1, i_composite, \
-      none, none, g_im2col, d_im2col, "torch.nn.functional.unfold", 0, -1,                                            \
+      none, none, g_im2col, d_im2col, "F.unfold", 0, -1,                                                              \
       "what each window of [N, C, H, W] reads, as columns [N, C * kernel, windows]: PyTorch's F.unfold")              \
     X(lp_pool2d, COMPOSITE,                                                                                           \
       "(Tensor self, float norm_type, Dims kernel_size, Dims stride, bool ceil_mode)", 1, i_composite, none, none,    \
-      none, d_lp_pool2d, "torch.nn.functional.lp_pool2d", 0, -1,                                                      \
+      none, d_lp_pool2d, "F.*", 0, -1,                                                                                \
       "the root of the sum of powers over windows; an empty stride is the kernel size")                               \
     X(max_unpool2d, COMPOSITE, "(Tensor self, Tensor indices, Dims output_size)", 1, i_composite, none, none, none,   \
-      d_max_unpool2d, "torch.ops.aten.max_unpool2d", 0, -1,                                                           \
+      d_max_unpool2d, "A.*", 0, -1,                                                                                   \
       "each element at the place that max_pool2d_with_indices took it from, zeros elsewhere")                         \
     X(nms, KERNEL, "(Tensor boxes, Tensor scores, float iou_threshold)", 1, none, none, none, none, d_nms,            \
       "torchvision.ops.nms", DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1,                                              \
       "which boxes [N, 4] of x1 y1 x2 y2 stay, best first: none that overlaps a better one by more")                  \
     X(_nms_each, KERNEL, "(Tensor boxes, Tensor scores, int64 most, float iou_threshold, float least)", 1, none,      \
-      none, none, none, d_nms_each, "torch.ops.dync._nms_each",                                                       \
+      none, none, none, d_nms_each, "D.*",                                                                            \
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_DATA_SHAPE | DYNC__OP_NONDIFF, -1,                                  \
       "nms of boxes [B, N, 4] by scores [B, C, N] above least, at most so many each: rows of batch, class, box")      \
     X(pixel_shuffle, COMPOSITE, "(Tensor self, int64 upscale_factor)", 1, i_composite, none, none, none,              \
-      d_pixel_shuffle, "torch.nn.functional.pixel_shuffle", 0, -1, "[.., C r r, H, W] as [.., C, H r, W r]")          \
+      d_pixel_shuffle, "F.*", 0, -1, "[.., C r r, H, W] as [.., C, H r, W r]")                                        \
     X(_roi_align, COMPOSITE,                                                                                          \
       "(Tensor input, Tensor boxes, Tensor image, Dims output_size, float spatial_scale, Dims samples, "              \
-      "bool aligned, bool most)", 1, i_composite, none, none, none, d_roi_samples, "torch.ops.dync.roi_align",        \
+      "bool aligned, bool most)", 1, i_composite, none, none, none, d_roi_samples, "D.roi_align",                     \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                                                           \
       "roi_align with samples for each dim; most: the largest of the weighted corners instead of means, as ONNX has") \
     X(roi_align, COMPOSITE,                                                                                           \
@@ -85,7 +85,7 @@
       "torch.nn.functional.interpolate({0}, {1}, mode='linear', align_corners={2})", 0, -1,                           \
       "[N, C, L] in another size, by straight lines")                                                                 \
     X(upsample_nearest2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_composite, none, none, none,             \
-      d_upsample_nearest2d, "torch.nn.functional.interpolate", 0, -1,                                                 \
+      d_upsample_nearest2d, "F.interpolate", 0, -1,                                                                   \
       "[N, C, H, W] in another size, by the nearest element")                                                         \
     X(upsample_trilinear3d, COMPOSITE, "(Tensor self, Dims output_size, bool align_corners)", 1, i_composite, none,   \
       none, none, d_upsample_trilinear3d,                                                                             \

@@ -5,11 +5,11 @@
 /* clang-format off */
 #define DYNC__OPS_NN(X)                                                                                                \
     X(adaptive_avg_pool2d, COMPOSITE, "(Tensor self, Dims output_size)", 1, i_adaptive_avg_pool2d, none, none, none,   \
-      d_adaptive_avg_pool2d, "torch.nn.functional.adaptive_avg_pool2d", 0, -1,                                         \
+      d_adaptive_avg_pool2d, "F.*", 0, -1,                                                                             \
       "means over tiles, so that output_size come out")                                                                \
     X(avg_pool2d, KERNEL,                                                                                              \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, bool ceil_mode, bool " "count_include_pad)", 1,      \
-      i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none, "torch.nn.functional.avg_pool2d", DYNC__OP_WORK_WINDOW,    \
+      i_avg_pool2d, none, l_avg_pool2d, g_avg_pool2d, none, "F.*", DYNC__OP_WORK_WINDOW,                               \
       -1, "means over windows; an empty stride is the kernel size")                                                    \
     X(avg_pool2d_backward, KERNEL,                                                                                     \
       "(Tensor grad_output, Tensor self, Dims kernel_size, Dims stride, Dims padding, bool "                           \
@@ -23,15 +23,15 @@
       "normalises each channel; in training the running statistics are updated")                                       \
     X(conv1d, COMPOSITE,                                                                                               \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,       \
-      i_composite, none, none, none, d_conv1d, "torch.conv1d", 0, -1,                                                  \
+      i_composite, none, none, none, d_conv1d, "torch.*", 0, -1,                                                       \
       "1-d cross-correlation of [N, C, L] or [C, L]")                                                                  \
     X(conv2d, COMPOSITE,                                                                                               \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims dilation, int " "groups)", 1,       \
-      i_conv2d, none, none, none, d_conv2d, "torch.conv2d", DYNC__OP_WORK_CONV, -1,                                    \
+      i_conv2d, none, none, none, d_conv2d, "torch.*", DYNC__OP_WORK_CONV, -1,                                         \
       "2-d cross-correlation of [N, C, H, W] or [C, H, W]")                                                            \
     X(conv_transpose2d, COMPOSITE,                                                                                     \
       "(Tensor input, Tensor weight, Tensor? bias, Dims stride, Dims padding, Dims output_padding, int "               \
-      "groups, Dims dilation)", 1, i_composite, none, none, none, d_conv_transpose2d, "torch.conv_transpose2d", 0,     \
+      "groups, Dims dilation)", 1, i_composite, none, none, none, d_conv_transpose2d, "torch.*", 0,                    \
       -1, "the gradient of conv2d as an operator: enlarges [N, C, H, W] or [C, H, W]; weight [C, out / "               \
       "groups, KH, KW]")                                                                                               \
     X(convolution, KERNEL,                                                                                             \
@@ -47,7 +47,7 @@
       DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_WORK_CONV_GRAD, -1,                                                  \
       "gradients of input, weight and bias; one that its mask leaves out is empty")                                    \
     X(dropout, COMPOSITE, "(Tensor self, float p, bool training)", 1, i_dropout, none, none, none, d_dropout,          \
-      "torch.nn.functional.dropout", DYNC__OP_RANDOM, -1,                                                              \
+      "F.*", DYNC__OP_RANDOM, -1,                                                                                      \
       "in training zero with probability p, else scaled by 1 / (1 - p)")                                               \
     X(embedding, KERNEL, "(Tensor weight, Tensor indices)", 1, i_embedding, none, l_embedding, g_embedding, none,      \
       "torch.nn.functional.embedding({1}, {0})", DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                                \
@@ -57,7 +57,7 @@
       "torch.ops.aten.embedding_dense_backward({0}, {1}, {2}, -1, False)", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,       \
       "gradient of embedding's weight")                                                                                \
     X(group_norm, COMPOSITE, "(Tensor input, int64 num_groups, Tensor? weight, Tensor? bias, float eps)", 1,           \
-      i_composite, none, none, none, d_group_norm, "torch.nn.functional.group_norm", 0, -1,                            \
+      i_composite, none, none, none, d_group_norm, "F.*", 0, -1,                                                       \
       "normalises over groups of channels and all that follows")                                                       \
     X(instance_norm, COMPOSITE, "(Tensor input, Tensor? weight, Tensor? bias, float eps)", 1, i_composite, none,       \
       none, none, d_instance_norm, "torch.nn.functional.instance_norm({0}, None, None, {1}, {2}, eps={3})", 0, -1,     \
@@ -69,19 +69,19 @@
       DYNC__OP_NONDIFF | DYNC__OP_WORK_CONV, -1,                                                                       \
       "conv2d of [N, C, H, W] of I8 with sums and bias in I32, for quantised weights")                                 \
     X(layer_norm, COMPOSITE, "(Tensor input, Dims normalized_shape, Tensor? weight, Tensor? bias, float eps)", 1,      \
-      i_layer_norm, none, none, none, d_layer_norm, "torch.nn.functional.layer_norm", 0, -1,                           \
+      i_layer_norm, none, none, none, d_layer_norm, "F.*", 0, -1,                                                      \
       "normalises over the trailing dims")                                                                             \
     X(max_pool2d, COMPOSITE,                                                                                           \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 1, i_max_pool2d,    \
-      none, none, none, d_max_pool2d, "torch.nn.functional.max_pool2d", DYNC__OP_WORK_WINDOW, -1,                      \
+      none, none, none, d_max_pool2d, "F.*", DYNC__OP_WORK_WINDOW, -1,                                                 \
       "maxima of windows; an empty stride is the kernel size")                                                         \
     X(max_pool2d_with_indices, KERNEL,                                                                                 \
       "(Tensor self, Dims kernel_size, Dims stride, Dims padding, Dims dilation, bool ceil_mode)", 2, i_max_pool2d,    \
-      none, l_max_pool2d, g_max_pool2d, none, "torch.nn.functional.max_pool2d_with_indices", DYNC__OP_WORK_WINDOW,     \
+      none, l_max_pool2d, g_max_pool2d, none, "F.*", DYNC__OP_WORK_WINDOW,                                             \
       -1, "maxima of windows and their places in the plane")                                                           \
     X(max_pool2d_with_indices_backward, KERNEL, "(Tensor grad_output, Tensor self, Tensor indices)", 1,                \
       i_max_pool2d_backward, none, l_max_pool2d_backward, g_max_pool2d_backward, none,                                 \
-      "torch.ops.aten.max_pool2d_with_indices_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                         \
+      "A.*", DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                                                     \
       "grad_output at the places that indices name, zero elsewhere")                                                   \
     X(native_batch_norm_backward, COMPOSITE,                                                                           \
       "(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, "                                         \
@@ -92,22 +92,22 @@
     X(_native_batch_norm_legit_functional, COMPOSITE,                                                                  \
       "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "                                            \
       "Tensor? running_var, bool training, float momentum, float eps)", 5, i_native_batch_norm, none, none,            \
-      g_native_batch_norm, d_native_batch_norm, "torch.ops.aten._native_batch_norm_legit_functional",                  \
+      g_native_batch_norm, d_native_batch_norm, "A.*",                                                                 \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1,                                                                            \
       "output, batch mean, 1 / sqrt(var + eps), new running mean, new running var")                                    \
     X(native_layer_norm, KERNEL, "(Tensor input, Dims normalized_shape, Tensor? weight, Tensor? bias, float eps)",     \
-      3, i_native_layer_norm, none, l_native_layer_norm, g_native_layer_norm, none, "torch.native_layer_norm",         \
+      3, i_native_layer_norm, none, l_native_layer_norm, g_native_layer_norm, none, "torch.*",                         \
       DYNC__OP_PRIVATE | DYNC__OP_FILE, -1, "output, mean and 1 / sqrt(var + eps)")                                    \
     X(one_hot, KERNEL, "(Tensor self, int64 num_classes)", 1, i_one_hot, none, l_one_hot, none, none,                  \
-      "torch.nn.functional.one_hot", DYNC__OP_NONDIFF | DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                         \
+      "F.*", DYNC__OP_NONDIFF | DYNC__OP_GATHERS | DYNC__OP_FUSES, -1,                                                 \
       "a new last dim with a one at the class, int64; num_classes -1: up to the largest class")                        \
     X(rms_norm, COMPOSITE, "(Tensor input, Dims normalized_shape, Tensor? weight, Value? eps)", 1, i_composite,        \
-      none, none, none, d_rms_norm, "torch.nn.functional.rms_norm", 0, -1,                                             \
+      none, none, none, d_rms_norm, "F.*", 0, -1,                                                                      \
       "input over the root of its mean square over the trailing dims; eps none: that of the dtype")                    \
     X(_rnn_layer, KERNEL,                                                                                              \
       "(Tensor input, Tensor weight_hh, Tensor? bias_hh, Tensor h0, Tensor? c0, int gates, bool "                      \
       "reverse, bool train)",                                                                                          \
-      4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "torch.ops.dync.rnn_layer", DYNC__OP_PRIVATE |      \
+      4, i_rnn_layer, none, l_rnn_layer, g_rnn_layer, d_rnn_layer, "D.rnn_layer", DYNC__OP_PRIVATE |                   \
       DYNC__OP_FILE | DYNC__OP_WORK_RECURRENT, -1,                                                                     \
       "all steps of a layer of LSTM (4 gates), GRU (3) or RNN (1) in one direction from the "                          \
       "input's share of the gates [L, N, gates * H]: outputs [L, N, H], the last c, and in "                           \
@@ -115,7 +115,7 @@
     X(_rnn_layer_backward, KERNEL,                                                                                     \
       "(Tensor? grad_output, Tensor? grad_c, Tensor weight_hh, Tensor h0, Tensor? c0, Tensor output, "                 \
       "Tensor cells, Tensor gate, int gates, bool reverse)", 3, i_rnn_layer_backward, none, l_rnn_layer_backward,      \
-      none, none, "torch.ops.dync.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,        \
+      none, none, "D.rnn_layer_backward", DYNC__OP_PRIVATE | DYNC__OP_FILE | DYNC__OP_NONDIFF, -1,                     \
       "gradients of _rnn_layer's input, h0 and c0")                                                                    \
     X(scaled_dot_product_attention, COMPOSITE,                                                                         \
       "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, float dropout_p, bool is_causal, "                  \
@@ -146,13 +146,13 @@
       g_binary_cross_entropy, none, "torch.nn.functional.binary_cross_entropy({0}, {1}, reduction='none')",          \
       DYNC__OP_FLOAT | DYNC__OP_PRIVATE, -1, "-(target log self + (1 - target) log(1 - self)) of each element")      \
     X(binary_cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none,                  \
-      d_binary_cross_entropy, "torch.nn.functional.binary_cross_entropy", 0, -1,                                     \
+      d_binary_cross_entropy, "F.*", 0, -1,                                                                          \
       "the mean of -(target log self + (1 - target) log(1 - self)), logs held >= -100")                              \
     X(binary_cross_entropy_with_logits, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none,      \
-      d_binary_cross_entropy_with_logits, "torch.nn.functional.binary_cross_entropy_with_logits", 0, -1,             \
+      d_binary_cross_entropy_with_logits, "F.*", 0, -1,                                                              \
       "binary_cross_entropy of sigmoid(self), without overflow")                                                     \
     X(cross_entropy, COMPOSITE, "(Tensor self, Tensor target)", 1, i_nll_loss, none, none, none, d_cross_entropy,    \
-      "torch.nn.functional.cross_entropy", 0, -1,                                                                    \
+      "F.*", 0, -1,                                                                                                  \
       "the mean of -log_softmax(self)[target]; classes on dim 1; target -100 is left out; or target "                \
       "holds a share for each class")                                                                                \
     X(huber_loss, COMPOSITE, "(Tensor self, Tensor target, float delta)", 1, i_composite, none, none, none,          \
@@ -162,11 +162,11 @@
       d_kl_div, "torch.nn.functional.kl_div({0}, {1}, log_target={2})", 0, -1,                                       \
       "the mean of target * (log target - self); self is a logarithm")                                               \
     X(l1_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_l1_loss,                    \
-      "torch.nn.functional.l1_loss", 0, -1, "the mean of abs(self - target)")                                        \
+      "F.*", 0, -1, "the mean of abs(self - target)")                                                                \
     X(mse_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_loss, none, none, none, d_mse_loss,                  \
-      "torch.nn.functional.mse_loss", 0, -1, "the mean of (self - target) ** 2")                                     \
+      "F.*", 0, -1, "the mean of (self - target) ** 2")                                                              \
     X(nll_loss, COMPOSITE, "(Tensor self, Tensor target)", 1, i_nll_loss, none, none, none, d_nll_loss,              \
-      "torch.nn.functional.nll_loss", 0, -1, "the mean of -self[target]; classes on dim 1; target -100 is left out") \
+      "F.*", 0, -1, "the mean of -self[target]; classes on dim 1; target -100 is left out")                          \
     X(smooth_l1_loss, COMPOSITE, "(Tensor self, Tensor target, float beta)", 1, i_loss, none, none, none,            \
       d_smooth_l1_loss, "torch.nn.functional.smooth_l1_loss({0}, {1}, beta={2})", 0, -1,                             \
       "squared below beta, absolute above; the mean")

@@ -199,12 +199,14 @@ DYNC__RARE static dync_tensor *dync__public_from_named(const char *op, const dyn
     return h;
 }
 
+DYNC__MEETING(makes)
 /* A tracer may take the data as an opaque break; where it declines, the tensor is made plainly. */
 DYNC__RARE static dync_tensor *dync__public_taken(const char *op, const dync_make_from *o,
                                                   bool borrow, dync__leaf_maker leaf,
                                                   dync_tensor *(*from)(dync_make_from))
 {
     dync_tensor *h;
+    DYNC__MEET(makes);
     const dync__read_intercept *reads = dync__public_reads();
     if (reads && reads->from && reads->from(o, borrow, from, &h)) return h;
     return dync__public_from_named(op, o, borrow, leaf);

@@ -121,10 +121,12 @@ DYNC__RARE static bool dync__public_text(const char *op, const dync_tensor *h, d
     return t && !s->failed;
 }
 
+DYNC__MEETING(shows)
 /* In traced code it is the text of the real tensor. */
 DYNC__RARE static bool dync__public_shown(const char *op, bool print, dync_tensor *h, dync__str *s)
 {
     dync__opaque real = {NULL, NULL};
+    DYNC__MEET(shows);
     const dync__read_intercept *reads = dync__public_offer(h);
     if (reads && reads->shows && !reads->shows(print, &h, &real)) return false;
     bool shown = dync__public_text(op, h, s);

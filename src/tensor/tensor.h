@@ -148,19 +148,19 @@ typedef struct dync__tensor {
     uint8_t dtype, flags;
     uint16_t device;      /* dync_device, index in bits 8.. */
     uint32_t marked_dims; /* bit d: dync_mark_dynamic */
-    dync__range *ranges;  /* of the dims, DYNC_MAX_DIMS; NULL: no mark has one */
-    int64_t numel;
-    dync__layout lay;
     dync__storage *storage;
     struct dync__grad_meta *grad; /* autograd/: NULL until needed */
     /* graph/: the value this tensor stands for while a trace is open */
     struct dync__node *node;
     int32_t node_output; /* which output of node */
+    int64_t numel;
     uint64_t trace_id;   /* the trace node belongs to */
     uint64_t id;         /* never reused */
+    dync__range *ranges; /* of the dims, DYNC_MAX_DIMS; NULL: no mark has one */
     const char *name;    /* interned, or NULL */
     const char *op;      /* what made it */
     dync_loc at;
+    dync__layout lay; /* last: Thumb reaches what is before it by short instructions */
 } dync__tensor;
 
 /* watch.c: a tensor that is read later as it is now. A write in place to its storage first gives

@@ -67,9 +67,12 @@ links_by_use() {
     link_of rules 2 -DWITH_RULES rules compiles library || bad=1
     link_of both 2 "-DWITH_COMPILES -DWITH_TRAINS" compiles trains both library || bad=1
     link_of library_first 2 "-DWITH_COMPILES -DWITH_TRAINS" library both trains compiles || bad=1
-    for ability in $(seq 30); do
+    for ability in $(seq 33); do
         $CC $user -DABILITY=$ability $parts/ability.c "$out/link_library.o" $LDFLAGS -Wl,--gc-sections $LIBS \
             -o "$out/link_ability" && "$out/link_ability" || { echo "ability $ability"; bad=1; }
+        got=$(nm "$out/link_ability" | grep -c ' dync__joint_sharing_all$')
+        case $ability in 5) want=1 ;; 31 | 32 | 33) want=0 ;; *) want=$got ;; esac
+        [ "$got" = "$want" ] || { echo "ability $ability: views linked $got times, expected $want"; bad=1; }
     done
     link_of unnamed 0 "-DWITH_COMPILES -DWITH_TRAINS -DUNNAMED" library unnamed trains both || bad=1
     command -v ${CXX%% *} >/dev/null || return $bad

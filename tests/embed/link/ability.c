@@ -428,6 +428,46 @@ static int call(dync_compiled *c, int i)
     dync_tensor *mean = dync_div(dync_mean(dync_call(c, x), DYNC_ALL, false), i + 1);
     return is_sum(dync_gt(dync_abs(dync_sub(mean, 0.85)), 0.45), 0);
 }
+#elif ABILITY == 31 /* writes to whole tensors alone: no views are linked for (run.sh) */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    dync_add_(x, 1);
+    dync_mul_(y, 2);
+    return dync_add(x, y);
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    return is_sum(dync_call(c, x), 14 * i + 2) && is_sum(x, 2 * i + 2);
+}
+#elif ABILITY == 32 /* views by the functions behind the macros: the graph runs plainly */
+static dync_tensor *f(dync_tensor *x)
+{
+    dync_tensor *y = dync_mul(x, 3);
+    dync_mul_((dync_narrow)(y, 0, 0, 1), 2);
+    dync_add_((dync_narrow)(x, 0, 1, 1), 1);
+    return dync_add(x, y);
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    return is_sum(dync_call(c, x), 11 * i + 1) && is_sum(x, 2 * i + 1);
+}
+#elif ABILITY == 33 /* one memory in two arguments, one of them written */
+#define OPTIONS .args = "x, part"
+static dync_value f(const dync_value *v, int n, void *user)
+{
+    (void)n;
+    (void)user;
+    dync_add_(dync_as_tensor(v[1]), 1);
+    return dync_v_tensor(dync_mul(dync_as_tensor(v[0]), 2));
+}
+static int call(dync_compiled *c, int i)
+{
+    dync_tensor *x = dync_full(dync_shape(2), i);
+    return is_sum(dync_call(c, x, (dync_narrow)(x, 0, 1, 1)), 4 * i + 2) && is_sum(x, 2 * i + 1);
+}
 #endif
 #if !defined(OPTIONS)
 #define OPTIONS .fullgraph = false
