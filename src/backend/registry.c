@@ -55,15 +55,26 @@ static struct {
     dync__backend_entry *first;
 } dync__backends;
 
+static void dync__backend_entry_free(dync__backend_entry *e)
+{
+    dync__strfree((char *)(uintptr_t)e->backend.name);
+    dync__strfree((char *)(uintptr_t)e->backend.tags);
+    dync__free(e, sizeof *e);
+}
 static void dync__backends_free(void)
 {
     while (dync__backends.first) {
         dync__backend_entry *e = dync__backends.first;
         dync__backends.first = e->next;
-        dync__strfree((char *)(uintptr_t)e->backend.name);
-        dync__strfree((char *)(uintptr_t)e->backend.tags);
-        dync__free(e, sizeof *e);
+        dync__backend_entry_free(e);
     }
+}
+/* Under the lock. */
+static const dync_backend *dync__backend_named(const char *name)
+{
+    for (dync__backend_entry *e = dync__backends.first; e; e = e->next)
+        if (strcmp(e->backend.name, name) == 0) return &e->backend;
+    return NULL;
 }
 
 /* Built-in names first: nobody can register one of those. */
@@ -75,10 +86,8 @@ static const dync_backend *dync__backend_find(const char *name)
     for (int i = 0; i < dync__n_backends_used; i++)
         if (strcmp(dync__backend_used[i].backend.name, name) == 0)
             return &dync__backend_used[i].backend;
-    const dync_backend *found = NULL;
     dync__lock(&dync__backends.lock);
-    for (dync__backend_entry *e = dync__backends.first; e && !found; e = e->next)
-        if (strcmp(e->backend.name, name) == 0) found = &e->backend;
+    const dync_backend *found = dync__backend_named(name);
     dync__unlock(&dync__backends.lock);
     return found;
 }
@@ -104,17 +113,21 @@ DYNC_API dync_status dync_register_backend(const dync_backend *b)
     e->backend.name = dync__strdup(b->name);
     e->backend.tags = b->tags ? dync__strdup(b->tags) : NULL;
     if (!e->backend.name || (b->tags && !e->backend.tags)) {
-        dync__strfree((char *)(uintptr_t)e->backend.name);
-        dync__strfree((char *)(uintptr_t)e->backend.tags);
-        dync__free(e, sizeof *e);
+        dync__backend_entry_free(e);
         return DYNC_ERR_MEMORY;
     }
     dync__at_shutdown(dync__backends_free);
     dync__lock(&dync__backends.lock);
-    e->next = dync__backends.first;
-    dync__backends.first = e;
+    /* another thread may have added it meanwhile */
+    bool taken = dync__backend_named(b->name) != NULL;
+    if (!taken) {
+        e->next = dync__backends.first;
+        dync__backends.first = e;
+    }
     dync__unlock(&dync__backends.lock);
-    return DYNC_OK;
+    if (!taken) return DYNC_OK;
+    dync__backend_entry_free(e);
+    return dync__fail_class(DYNC_ERR_VALUE, "AssertionError", "duplicate name: %s", b->name);
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */

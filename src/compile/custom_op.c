@@ -36,17 +36,24 @@ static void dync__custom_ops_free(void)
     }
 }
 
+/* Under the lock. */
+static dync__custom_op *dync__custom_op_named(const char *name)
+{
+    dync__custom_op *o = dync__custom_ops.first;
+    while (o && strcmp(o->name, name) != 0) o = o->next;
+    return o;
+}
+
 /* NULL: there is none. "library::name". */
 static dync__custom_op *dync__custom_op_find(const char *name)
 {
     dync__lock(&dync__custom_ops.lock);
-    dync__custom_op *o = dync__custom_ops.first;
-    while (o && strcmp(o->name, name) != 0) o = o->next;
+    dync__custom_op *o = dync__custom_op_named(name);
     dync__unlock(&dync__custom_ops.lock);
     return o;
 }
 
-/* The name has been checked for doubles; texts are copied. */
+/* The name is asked for again, as another thread may have added it; texts are copied. */
 static dync_status dync__composite_add(const char *name, const char *schema, int arity,
                                        dync_function impl, void *user)
 {
@@ -63,10 +70,15 @@ static dync_status dync__composite_add(const char *name, const char *schema, int
     o->user = user;
     dync__at_shutdown(dync__custom_ops_free);
     dync__lock(&dync__custom_ops.lock);
-    o->next = dync__custom_ops.first;
-    dync__custom_ops.first = o;
+    bool taken = dync__custom_op_named(name) != NULL;
+    if (!taken) {
+        o->next = dync__custom_ops.first;
+        dync__custom_ops.first = o;
+    }
     dync__unlock(&dync__custom_ops.lock);
-    return DYNC_OK;
+    if (!taken) return DYNC_OK;
+    dync__custom_op_free(o);
+    return dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name);
 }
 
 /* The schema's parameters are parsed here once, so that calls can rely on it. */

@@ -269,7 +269,7 @@ static dync_status dync__custom_fill(dync__custom_row *c, const char *name, cons
 }
 
 DYNC__MEETING(opaque)
-/* Names are not checked for doubles here: dync_op_register does, before. */
+/* dync_op_register asks for the name before; here again, as another thread may have added it. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
                                       dync_function meta, void *user)
 {
@@ -282,15 +282,18 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
     dync_status status = dync__custom_fill(c, name, schema);
     dync__at_shutdown(dync__customs_free);
     dync__lock(&dync__customs.lock);
-    if (status == DYNC_OK && dync__customs.n == DYNC__MAX_CUSTOM)
-        status = dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators",
-                            (int)DYNC__MAX_CUSTOM);
-    if (status == DYNC_OK) {
+    bool full = dync__customs.n == DYNC__MAX_CUSTOM, taken = dync__custom_find(name) >= 0;
+    if (status == DYNC_OK && !full && !taken) {
         dync__customs.at[dync__customs.n] = c;
         DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
+        c = NULL;
     }
     dync__unlock(&dync__customs.lock);
-    if (status != DYNC_OK) dync__custom_free(c);
+    if (status == DYNC_OK && c)
+        status = taken ? dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name)
+                       : dync__fail(DYNC_ERR_VALUE, "dync_op_register: more than %d operators",
+                                    (int)DYNC__MAX_CUSTOM);
+    dync__custom_free(c);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "test.h"
 #include "tol.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -429,5 +430,47 @@ TEST(random_calls_within_their_rules)
     dync_config_set("threads", "0");
     dync_config_set("activation_memory_budget", "1");
     dync_config_set("repro_tolerance", "0.001");
+}
+/* Of threads that register one name at once, one succeeds, and the others are told so. */
+enum { NAMES_AT_ONCE = 60 };
+static int32_t arrived;
+static int32_t taken[3][NAMES_AT_ONCE];
+static dync_value like_x(const dync_value *args, int nargs, void *user)
+{
+    (void)nargs, (void)user;
+    return DYNC_V(dync_empty_like(args[0].as.t));
+}
+static void *register_all(void *arg)
+{
+    (void)arg;
+    dync_on_error(quiet, NULL);
+    for (int i = 0; i < 3 * NAMES_AT_ONCE; i++) {
+        char name[40];
+        int kind = i % 3;
+        snprintf(name, sizeof name, "once%sname_%d_%d", kind ? "::" : "_", kind, i / 3);
+        __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL);
+        while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < THREADS * (i + 1)) sched_yield();
+        dync_status s = kind == 0 ? dync_register_backend(
+                                        &(dync_backend){.name = name, .compile = compile_graph})
+                                  : dync_op_register(name, "(Tensor x) -> Tensor", thrice,
+                                                     kind == 1 ? like_x : NULL, NULL);
+        if (s == DYNC_OK) __atomic_add_fetch(&taken[kind][i / 3], 1, __ATOMIC_RELAXED);
+        check(s == DYNC_OK || strstr(dync_error_message(), "duplicate name"));
+        dync_clear_error();
+    }
+    return NULL;
+}
+TEST(one_thread_gets_a_name)
+{
+    pthread_t t[THREADS];
+    memset(taken, 0, sizeof taken);
+    wrong = 0;
+    arrived = 0;
+    for (int i = 0; i < THREADS; i++) REQUIRE(pthread_create(&t[i], NULL, register_all, NULL) == 0);
+    for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
+    for (int kind = 0; kind < 3; kind++)
+        for (int i = 0; i < NAMES_AT_ONCE; i++)
+            if (!EXPECT_EQ_INT(taken[kind][i], 1)) printf("  kind %d, name %d\n", kind, i);
+    EXPECT_EQ_INT(wrong, 0);
 }
 TEST_MAIN
