@@ -115,6 +115,11 @@
     X(TRANSPOSED_ROWS, 16, rows, "from here strided rows are transposed, some at once", "peers moves") \
     X(TRANSPOSED_LEAST, 128, elements, "in rows from here", "peers moves") \
     X(TRANSPOSED_MOST, 8192, elements, "to here", "peers moves") \
+    X(REPEAT_ROW, 32, elements, "shorter rows, of which loads have one for all, are one long row", "peers moves") \
+    X(REPEAT_TIMES, 8, rows, "of so many", "peers moves") \
+    X(REPEAT_FEW, 6, elements, "the same beyond what stays in a cache", "peers moves") \
+    X(REPEAT_LANES, 2048, lanes, "of a tile at most", "peers moves") \
+    X(REPEAT_LEAST, 1024, elements, "in kernels of so many", "peers moves") \
     X(SQUARE_LEAST, 8, elements, "shorter sides, or closer steps, are not cut into squares", "peers moves") \
     X(SQUARE_ROWS, 64, rows, "of a square of the interpreter", "DYNC_CPU=none bench") \
     X(SQUARE_INSTS, 24, instructions, "longer kernels transpose into tiles, not in registers", "peers moves") \

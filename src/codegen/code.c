@@ -121,6 +121,7 @@ DYNC__FN dync__code *dync__code_new_for(const dync__kernel *k, int isa, bool jit
     dync__arena arena = {0};
     dync__loop_plan p = {0};
     p.transposes = DYNC__JIT && isa != 0;
+    p.tiles = p.transposes && jit && !k->in_parts;
     const dync__kernel *expanded = k->failed ? k : dync__kernel_expand(&arena, k, true);
     dync__code *code = NULL;
     if (expanded && dync__lp_begin(&p, expanded, &arena)) code = dync__code_make(&p, isa, jit);
@@ -223,6 +224,7 @@ DYNC__FN dync__code *dync__code_sized(const dync__kernel *k)
     dync__arena arena = {0};
     dync__loop_plan p = {0};
     p.transposes = true;
+    p.tiles = !k->in_parts;
     dync__code_work w = {0};
     const dync__kernel *expanded = k->failed ? NULL : dync__kernel_expand(&arena, k, true);
     if (expanded) /* rows by an index have bounds, which sizes may decide */

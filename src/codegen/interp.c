@@ -218,6 +218,7 @@ DYNC__FN dync__interp *dync__interp_new(dync__loop_plan *p, int isa)
     dync__ib b;
     memset(&b, 0, sizeof b);
     b.p = *p;
+    b.p.tiles = false;
     b.isa = isa;
     return dync__ib_compile(&b) ? dync__ib_finish(&b) : NULL;
 }

@@ -212,10 +212,11 @@ DYNC__FN dync__jit *dync__jit_new(dync__loop_plan *b, int level)
     /* an allocation that fails here only leaves the kernel interpreted */
     dync__error_guard_begin(&guard);
     dync__jit *jit = dync__jit_try(b, level, DYNC__JB_PLAIN, &why, &large), *other;
-    int way = jit && jit->blocks && !jit->copies && dync__target_for(level)->n_vectors >= 32
+    bool crosses = jit && jit->blocks && !jit->collects;
+    int way = crosses && !jit->copies && dync__target_for(level)->n_vectors >= 32
                   ? DYNC__JB_SQUARE
                   : DYNC__JB_NONTEMPORAL;
-    if (jit && (way == DYNC__JB_SQUARE || (large && !jit->blocks)) &&
+    if (jit && (way == DYNC__JB_SQUARE || (large && !crosses)) &&
         (other = dync__jit_try(b, level, way, &why, &large))) {
         *(way == DYNC__JB_NONTEMPORAL ? &jit->nontemporal : &jit->squares) = other->form;
         for (int s = 0; s < jit->n_streams; s++)

@@ -22,8 +22,8 @@ typedef struct dync__jit_form {
 
 /* One of a row of them (dync__jit_stream_at).
  * transposed: blocks of it are transposed into a tile (a load) or from one (a store), or the lanes
- * that all rows share are collected in one, and the code sees the tile; lane: its own step then.
- * tile: where in the scratch memory of a block. */
+ * that all rows share, or that repeat themselves after `period` (else 0), are collected in one, and
+ * the code sees the tile; lane: its own step then. tile: where in the scratch memory of a block. */
 /* slot: among the slots */
 typedef struct dync__jit_reduce {
     int32_t phase, slot;
@@ -33,7 +33,7 @@ typedef struct dync__jit_stream {
     int32_t buf;
     uint8_t transposed, bytes;
     bool nontemporal;
-    int64_t at, lane, tile, step[];
+    int64_t at, lane, tile, period, step[];
 } dync__jit_stream;
 enum { DYNC__JIT_TRANSPOSE_LOAD = 1, DYNC__JIT_TRANSPOSE_STORE, DYNC__JIT_COLLECT };
 /* A gather. each 0: what is read by an index is stored as it is, by a loop over bytes instead of
@@ -72,9 +72,9 @@ struct dync__jit {
     /* A kernel in blocks: `rows` are of one loop, the others (n_over) stand around; a block is
      * about this many rows and lanes. */
     /* fetches: the kernel touches more than the second cache holds: what is not transposed is
-     * prefetched; sectioned: a block has whole rows; least, most: bytes of an element among what is
-     * transposed; moved: of all streams at one index */
-    bool blocks, fetches, sectioned;
+     * prefetched; sectioned: a block has whole rows; collects: nothing is transposed; least, most:
+     * bytes of an element among what is transposed; moved: of all streams at one index */
+    bool blocks, fetches, sectioned, collects;
     int32_t n_over, least, most, moved;
     /* streams: step[0] of rows, step[1 + d] of over[d] */
     int64_t over[DYNC__GEN_DIMS], block_rows, block_lanes, side;
@@ -114,6 +114,8 @@ DYNC__FN int64_t dync__jit_n_blocks(const dync__jit *, int64_t rows);
 DYNC__FN dync_status dync__jit_blocks(const dync__jit *, void *const *buffers,
                                       const uint64_t rng[2], int64_t first, int64_t n_rows,
                                       int64_t begin, int64_t end);
+/* jit_blocks.c: do the non-temporal streams begin, and go on, by whole cache lines? */
+DYNC__FN bool dync__jit_whole_lines(const dync__jit *, const int64_t *record);
 /* One segment of a split kernel: slots come from `in` and go to `out`. Of a tall one: inner indices
  * [from, from + n). */
 typedef struct dync__jit_segment {

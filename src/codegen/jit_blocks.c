@@ -72,8 +72,17 @@ static bool dync__jit_is_flat(const dync__jit *jit, int64_t lanes)
     return flat;
 }
 
+DYNC__OFTEN DYNC__FN bool dync__jit_whole_lines(const dync__jit *jit, const int64_t *record)
+{
+    int64_t bits = 0;
+    for (int s = 0; s < jit->n_streams; s++, record += jit->record)
+        for (int w = 0; w < jit->record && dync__jit_stream_at(jit, s)->nontemporal; w++)
+            bits |= w == DYNC__GW_LANE ? 0 : record[w];
+    return !(bits & 63);
+}
+
 /* n elements of `bytes` bytes, `step` apart, side by side. */
-static void dync__jit_collect(char *to, const char *from, int64_t step, int64_t n, int bytes)
+static void dync__jit_line(char *to, const char *from, int64_t step, int64_t n, int bytes)
 {
     for (int64_t i = 0; i < n && bytes == 1; i++) to[i] = from[i * step];
     for (int64_t i = 0; i < n && bytes == 2; i++) memcpy(to + 2 * i, from + i * step, 2);
@@ -81,11 +90,27 @@ static void dync__jit_collect(char *to, const char *from, int64_t step, int64_t 
     for (int64_t i = 0; i < n && bytes == 8; i++) memcpy(to + 8 * i, from + i * step, 8);
 }
 
+/* Lanes [lane, lane + n) of one row of a load, which are at `from`, side by side. What repeats
+ * itself is what was there a round before. */
+static void dync__jit_collect(const dync__jit_stream *st, char *to, const char *from, int64_t lane,
+                              int64_t n)
+{
+    int64_t period = st->period ? st->period : n, begun = st->period ? lane % period : 0,
+            done = DYNC__MIN(period - begun, n), more = DYNC__MIN(n - done, begun);
+    dync__jit_line(to, from, st->lane, done, st->bytes);
+    dync__jit_line(to + done * st->bytes, from - begun * st->lane, st->lane, more, st->bytes);
+    for (done += more; done < n; done += more) {
+        more = DYNC__MIN(done / period * period, n - done);
+        int64_t back = done / period * period;
+        memcpy(to + done * st->bytes, to + (done - back) * st->bytes, (size_t)(more * st->bytes));
+    }
+}
+
 /* One block: at[s] is where stream s has its first row and lane. Loads are transposed into tiles,
- * the code runs on `rows` by `lanes`, tiles are transposed into stores. again: the block before had
- * the same lanes, so what all rows share is in its tile. */
+ * the code runs on `rows` by `lanes`, tiles are transposed into stores. lane: the first one's
+ * number; again: what all rows share is in its tile from the block before. */
 static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *words, int64_t rows,
-                            int64_t lanes, bool again, char *scratch)
+                            int64_t lane, int64_t lanes, bool again, char *scratch)
 {
     dync__kernel_code entry;
     int64_t *record = words + jit->n_words - jit->n_streams * jit->record;
@@ -104,7 +129,6 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         return;
     }
     bool flat = dync__jit_is_flat(jit, lanes);
-    memcpy(&entry, &jit->form->block.exec, sizeof entry);
     words[DYNC__GW_ROWS] = words[DYNC__GW_FIXED] = words[DYNC__GW_FIXED + 1] = flat ? 1 : rows;
     words[DYNC__GW_FRAME] = jit->form->frame;
     DYNC__CODE_FRAME(jit->form->frame);
@@ -113,16 +137,19 @@ static void dync__jit_block(const dync__jit *jit, char *const *at, int64_t *word
         const dync__jit_stream *st = dync__jit_stream_at(jit, s);
         int64_t step = dync__jit_tile_step(lanes, st->bytes, flat);
         char *tile = scratch + st->tile;
+        bool collects = st->transposed == DYNC__JIT_COLLECT, one = collects && !st->step[0];
         record[DYNC__GW_AT] = (int64_t)(intptr_t)(st->transposed ? tile : at[s]);
-        record[DYNC__GW_STEP] = st->transposed == DYNC__JIT_COLLECT ? 0
-                                : st->transposed                    ? step
-                                                                    : st->step[0];
-        if (st->transposed == DYNC__JIT_COLLECT && !again)
-            dync__jit_collect(tile, at[s], st->lane, lanes, st->bytes);
+        record[DYNC__GW_STEP] = st->transposed && !one ? step : st->step[0];
+        for (int64_t r = 0; r < (one ? 1 : rows) && collects && !(one && again); r++)
+            dync__jit_collect(st, tile + r * step, at[s] + r * st->step[0], lane, lanes);
         if (st->transposed == DYNC__JIT_TRANSPOSE_LOAD)
             dync__gt_swap(tile, step, at[s], st->lane, lanes, rows, st->bytes, jit->fetches,
                           scratch);
     }
+    record = words + jit->n_words - jit->n_streams * jit->record;
+    bool nontemporal = jit->nontemporal && dync__jit_whole_lines(jit, record);
+    memcpy(&entry, nontemporal ? &jit->nontemporal->block.exec : &jit->form->block.exec,
+           sizeof entry);
     entry(words);
     for (int s = 0; s < jit->n_streams; s++) {
         const dync__jit_stream *st = dync__jit_stream_at(jit, s);
@@ -144,7 +171,7 @@ static void dync__jit_rest(const dync__jit *jit, char *const *at, int64_t *words
                 from[s] = (char *)((uintptr_t)at[s] +
                                    (uintptr_t)(r * dync__jit_stream_at(jit, s)->step[0] +
                                                l * dync__jit_stream_at(jit, s)->lane));
-            dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows),
+            dync__jit_block(jit, from, words, DYNC__MIN(rows - r, jit->block_rows), l,
                             DYNC__MIN(lanes - l, jit->block_lanes), false, scratch);
         }
 }
@@ -172,6 +199,18 @@ static void dync__jit_square(const dync__jit *jit, char *const *at, int64_t *wor
     dync__jit_rest(jit, at, words, row, rows, 0, lanes, scratch);
 }
 
+/* Do lanes from `to` on have in the tiles what those from `from` on have? */
+static bool dync__jit_as_before(const dync__jit *jit, int64_t from, int64_t to)
+{
+    bool same = true;
+    for (int s = 0; s < jit->n_streams && from != to; s++) {
+        const dync__jit_stream *st = dync__jit_stream_at(jit, s);
+        if (st->transposed == DYNC__JIT_COLLECT)
+            same &= st->period && (to - from) % st->period == 0;
+    }
+    return same;
+}
+
 /* Blocks [begin, end) of those that rows [first, first + n_rows) have. */
 DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers,
                                       const uint64_t rng[2], int64_t first, int64_t n_rows,
@@ -179,7 +218,7 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
 {
     int64_t words[DYNC__JIT_WORDS], across = dync__jit_cuts(jit->lanes, dync__jit_across(jit)),
                                     down = dync__jit_cuts(n_rows, dync__jit_down(jit));
-    int64_t first_lane = -1, around = -1;
+    int64_t first_lane = 0, around = -1, had = 0;
     char *at[DYNC__JIT_WORDS], *scratch = dync__alloc_data((size_t)jit->keep_bytes);
     if (!scratch) return DYNC_ERR_MEMORY;
     memcpy(words, jit->words, (size_t)jit->n_words * sizeof *words);
@@ -192,11 +231,13 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
         int64_t lane = dync__jit_cut(jit->lanes, dync__jit_across(jit),
                                      jit->side ? left % across : n % across, &lanes);
         left /= jit->side ? across : down;
-        bool again = lane == first_lane && left == around;
-        first_lane = lane, around = left;
+        bool again = left == around && lanes <= had && dync__jit_as_before(jit, first_lane, lane);
+        first_lane = lane, around = left, had = lanes;
         for (int s = 0; s < jit->n_streams; s++) {
             const dync__jit_stream *st = dync__jit_stream_at(jit, s);
-            int64_t to = st->at + row * st->step[0] + lane * st->lane, rest = left;
+            int64_t to = st->at + row * st->step[0] +
+                         (st->period ? lane % st->period : lane) * st->lane,
+                    rest = left;
             for (int d = jit->n_over - 1; d >= 0; rest /= jit->over[d--])
                 to += rest % jit->over[d] * st->step[1 + d];
             at[s] = (char *)((uintptr_t)(st->buf >= 0    ? buffers[st->buf]
@@ -207,7 +248,7 @@ DYNC__FN dync_status dync__jit_blocks(const dync__jit *jit, void *const *buffers
         if (jit->squares)
             dync__jit_square(jit, at, words, rows, lanes, scratch + jit->tiles);
         else
-            dync__jit_block(jit, at, words, rows, lanes, again, scratch + jit->tiles);
+            dync__jit_block(jit, at, words, rows, lane, lanes, again, scratch + jit->tiles);
     }
     dync__free_data(scratch, (size_t)jit->keep_bytes);
     return DYNC_OK;

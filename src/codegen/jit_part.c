@@ -44,6 +44,8 @@ static void dync__jb_record(const dync__jb *j, const dync__jit *jit, int s, int6
     out->nontemporal = st->nontemporal;
     out->transposed = st->transposed;
     out->bytes = st->bytes;
+    if (j->b->repeats && st->kind == DYNC__GS_MEM)
+        out->period = dync__lp_period(j->b, st->inst, j->b->split);
     out->lane = w[DYNC__GW_LANE] =
         dync__sz_mul(dync__jb_stride(j, st->access, j->lane_loop), bytes);
     for (int d = 0; d < j->over.n; d++)
@@ -86,14 +88,16 @@ static void dync__jb_block(const dync__jb *j, dync__jit *jit)
         loads += dync__lp_inst(j->b, i)->prim == DYNC__P_load;
     }
     if (code == 2 && loads == 1 && jit->n_streams == 2 && s[0].lane == DYNC__GL_DENSE &&
-        s[1].lane == DYNC__GL_DENSE && !s[0].transposed != !s[1].transposed &&
+        s[1].lane == DYNC__GL_DENSE && !j->b->repeats && !s[0].transposed != !s[1].transposed &&
         j->b->k->buf.at[s[0].buf].dtype == j->b->k->buf.at[s[1].buf].dtype)
         jit->copies = s[0].transposed ? 1 : 2;
+    jit->collects = true;
     jit->least = 8;
     jit->most = 1;
     for (int i = 0; i < jit->n_streams; i++) {
+        jit->collects &= !s[i].transposed || s[i].transposed == DYNC__JIT_COLLECT;
         jit->moved += s[i].kind == DYNC__GS_MEM ? s[i].bytes : 0;
-        if (s[i].transposed && s[i].transposed != DYNC__JIT_COLLECT)
+        if (s[i].transposed && (s[i].transposed != DYNC__JIT_COLLECT || j->b->repeats))
             jit->most = DYNC__MAX(jit->most, (int)s[i].bytes),
             jit->least = DYNC__MIN(jit->least, (int)s[i].bytes);
     }

@@ -42,16 +42,6 @@ DYNC__OFTEN static void dync__jit_begin_at(const dync__jit *jit, int64_t *words,
     }
 }
 
-/* Do the non-temporal streams begin, and go on, by whole cache lines? */
-DYNC__OFTEN static bool dync__jit_whole_lines(const dync__jit *jit, const int64_t *record)
-{
-    int64_t bits = 0;
-    for (int s = 0; s < jit->n_streams; s++, record += jit->record)
-        for (int w = 0; w < jit->record && dync__jit_stream_at(jit, s)->nontemporal; w++)
-            bits |= w == DYNC__GW_LANE ? 0 : record[w];
-    return !(bits & 63);
-}
-
 DYNC__OFTEN DYNC__FN dync_status dync__jit_piece(const dync__jit *jit, void *const *buffers,
                                                  const uint64_t rng[2], int64_t row,
                                                  int64_t row_end, int64_t lane, int64_t lane_end,

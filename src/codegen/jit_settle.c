@@ -36,11 +36,18 @@ DYNC__FN void dync__jit_settle_blocks(dync__jit *jit)
                    (!crowds || DYNC__MIN(rows, lanes) * least >= DYNC__BLOCK_LANE_BYTES);
     int run = crowds && !squares ? DYNC__CROWDED_RUN
                                  : DYNC__COST_LINE; /* bytes of a row at a time: gemm_run.c */
-    jit->fetches = all >= DYNC__JIT_NONTEMPORAL / 2;
+    jit->fetches = !jit->collects && all >= DYNC__JIT_NONTEMPORAL / 2;
     jit->block_lanes = DYNC__MAX(run == DYNC__CROWDED_RUN
                                      ? DYNC__CROWDED_LANES
                                      : DYNC__MIN(DYNC__BLOCK_LANE_BYTES / bytes, DYNC__BLOCK_LANES),
                                  DYNC__BLOCK_BYTES / bytes / rows);
+    for (int i = 0; i < jit->n_streams; i++) { /* whole rounds: the next block has the same */
+        int64_t period = dync__jit_stream_at(jit, i)->period;
+        if (!period) continue;
+        while (period % 64) period *= 2; /* and whole cache lines */
+        jit->block_lanes = DYNC__MIN(jit->block_lanes, DYNC__REPEAT_LANES);
+        if (jit->block_lanes > period) jit->block_lanes -= jit->block_lanes % period;
+    }
     if (jit->sectioned) jit->block_lanes = lanes;
     jit->block_rows =
         DYNC__MAX(run / least, DYNC__BLOCK_BYTES / bytes / DYNC__MIN(jit->block_lanes, lanes));
@@ -48,11 +55,11 @@ DYNC__FN void dync__jit_settle_blocks(dync__jit *jit)
     jit->keep_bytes += DYNC__GT_SCRATCH;
     for (int i = 0; i < jit->n_streams; i++) {
         dync__jit_stream_at(jit, i)->tile = jit->keep_bytes - jit->tiles;
-        int way = dync__jit_stream_at(jit, i)->transposed;
-        if (way)
-            jit->keep_bytes +=
-                dync__jit_tile_bytes(way == DYNC__JIT_COLLECT ? 1 : jit->block_rows * 3 / 2,
-                                     jit->block_lanes * 3 / 2, dync__jit_stream_at(jit, i)->bytes);
+        const dync__jit_stream *st = dync__jit_stream_at(jit, i);
+        bool one = st->transposed == DYNC__JIT_COLLECT && !st->step[0];
+        if (st->transposed)
+            jit->keep_bytes += dync__jit_tile_bytes(one ? 1 : jit->block_rows * 3 / 2,
+                                                    jit->block_lanes * 3 / 2, st->bytes);
     }
     /* more than a second cache */
     if (jit->copies && squares) jit->side = 64 / bytes, jit->fetches = all > DYNC__SECOND_CACHE;
@@ -146,6 +153,7 @@ DYNC__FN void dync__jit_map(dync__jit *jit, const dync__sz_map *m)
     for (int s = 0; s < jit->n_streams; s++) {
         dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->at);
         dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->lane);
+        dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->period);
         for (int d = 0; d < dync__jit_steps(jit->n_row_dims, jit->n_over); d++)
             dync__sz_map_to(m, &dync__jit_stream_at(jit, s)->step[d]);
     }

@@ -14,7 +14,8 @@ static bool dync__jit_merges(const dync__loop_plan *b, int outer, int inner, int
 {
     for (int i = 0; i < b->k->inst.n; i++) {
         int access = b->needed[i] ? dync__lp_inst(b, i)->access : -1;
-        if (access < 0) continue;
+        if (access < 0 || (b->repeats && outer >= b->split && dync__lp_period(b, i, b->split)))
+            continue;
         const int64_t *stride = b->k->access.at[access].stride;
         if (!dync__sz_eq(stride[outer], dync__sz_mul(stride[inner], extent))) return false;
     }
@@ -44,31 +45,22 @@ static dync__jit_loops dync__jit_find_loops(const dync__loop_plan *b, int from, 
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* May the indices come in another order? What is written is read in its own place alone, and
- * written once. */
-static bool dync__jb_any_order(const dync__loop_plan *b)
+/* Is what repeats itself along the lanes the same along this row loop? */
+static bool dync__jb_shared(const dync__jb *j, int loop)
 {
-    for (int i = 0; i < b->k->inst.n; i++)
-        for (int l = 0; l < b->k->inst.n; l++) {
-            const dync__inst *in = dync__lp_inst(b, i), *other = dync__lp_inst(b, l);
-            if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) ||
-                other->buf != in->buf)
-                continue;
-            const dync__kernel *k = b->k;
-            bool apart = !dync__fuse_is_indexed(in->prim) && !dync__fuse_is_indexed(other->prim) &&
-                         !dync__access_overlap(&k->access.at[in->access], k->n_dims, k->extent,
-                                               &k->access.at[other->access], k->n_dims, k->extent);
-            if (!apart && (other->prim != DYNC__P_load || other->access != in->access))
-                return false;
-        }
-    return true;
+    bool shared = true;
+    for (int i = 0; i < j->b->k->inst.n; i++)
+        if (dync__lp_period(j->b, i, j->b->split))
+            shared &= dync__sz_eq(dync__jb_stride(j, dync__lp_inst(j->b, i)->access, loop), 0);
+    return shared;
 }
 
 /* Kernels that memory crosses: the row loop that most transposed streams are dense along stays the
- * code's only row loop. */
+ * code's only row loop. Of kernels whose lanes repeat themselves it is one that these share, or
+ * none. */
 static void dync__jb_find_blocks(dync__jb *j)
 {
-    int most = 0, at = 0;
+    int most = 0, at = -1;
     if (j->g->vertical || j->inner.n > 0 || j->lane_loop < 0 ||
         (j->b->sectioned && dync__sz_lt(DYNC__BLOCK_SECTIONED, j->lanes)))
         return;
@@ -80,15 +72,19 @@ static void dync__jb_find_blocks(dync__jb *j)
         }
         if (n > most) most = n, at = r;
     }
-    if (!most || !dync__jb_any_order(j->b)) return;
+    if (!(most || j->b->repeats) || !dync__lp_any_order(j->b)) return;
     j->blocks = true;
+    for (int r = j->rows.n - 1; r >= 0 && at < 0; r--)
+        if (dync__jb_shared(j, j->rows.loop[r])) at = r;
+    int loop = at < 0 ? -1 : j->rows.loop[at];
+    int64_t extent = at < 0 ? 1 : j->rows.extent[at];
     for (int r = 0; r < j->rows.n; r++) {
         if (r == at) continue;
         j->over.extent[j->over.n] = j->rows.extent[r];
         j->over.loop[j->over.n++] = j->rows.loop[r];
     }
-    j->rows.loop[0] = j->rows.loop[at];
-    j->rows.extent[0] = j->rows.extent[at];
+    j->rows.loop[0] = loop;
+    j->rows.extent[0] = extent;
     j->rows.n = 1;
 }
 

@@ -9,23 +9,88 @@
  * buffer.
  * Invariant: what a kernel both reads and writes keeps its place in the order of instructions. */
 #include "../dync.in.h"
+#include "../loop/fuse.h"
 #include "plan_loops.h"
 DYNC__LEAN
+
+/* What is written is read in its own place alone, and written once. */
+DYNC__FN bool dync__lp_any_order(const dync__loop_plan *b)
+{
+    for (int i = 0; i < b->k->inst.n; i++)
+        for (int l = 0; l < b->k->inst.n; l++) {
+            const dync__inst *in = dync__lp_inst(b, i), *other = dync__lp_inst(b, l);
+            if (i == l || !b->needed[i] || !b->needed[l] || dync__inst_has_value(in) ||
+                other->buf != in->buf)
+                continue;
+            const dync__kernel *k = b->k;
+            bool apart = !dync__fuse_is_indexed(in->prim) && !dync__fuse_is_indexed(other->prim) &&
+                         !dync__access_overlap(&k->access.at[in->access], k->n_dims, k->extent,
+                                               &k->access.at[other->access], k->n_dims, k->extent);
+            if (!apart && (other->prim != DYNC__P_load || other->access != in->access))
+                return false;
+        }
+    return true;
+}
+
+DYNC__FN int64_t dync__lp_period(const dync__loop_plan *b, int i, int from)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    const dync__inst *in = dync__lp_inst(b, i);
+    if (!b->needed[i] || in->prim != DYNC__P_load || b->k->buf.at[in->buf].mode != DYNC__BUF_IN)
+        return 0;
+    int n = dync__lp_merge(b, in->access, from, b->k->n_dims, dims);
+    return n == 2 && dync__sz_eq(dims[0].stride, 0) ? dims[1].extent : 0;
+}
+
+/* Is every access linear with loops from s on inside, but for loads that repeat themselves (*some)
+ * after a few elements? */
+static bool dync__lp_goes_inside(const dync__loop_plan *b, int s, bool *some)
+{
+    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    for (int i = 0; i < b->k->inst.n; i++) {
+        int access = dync__lp_inst(b, i)->access;
+        if (!b->needed[i] || access < 0 || dync__lp_merge(b, access, s, b->k->n_dims, dims) <= 1)
+            continue;
+        bool may = !DYNC__LEFT_OUT(DYNC_NO_JIT) && b->tiles;
+        int64_t period = may ? dync__lp_period(b, i, s) : 0;
+        if (!period || !dync__sz_lt(period, DYNC__REPEAT_ROW)) return false;
+        *some = true;
+    }
+    return true;
+}
+
+/* Do loads with loops from b->split on inside repeat themselves so often that a tile of them is
+ * worth it, in any order? */
+static bool dync__lp_worth_tiles(const dync__loop_plan *b)
+{
+    int64_t n = dync__lp_product(b, b->split, b->k->n_dims), period,
+            all = dync__lp_product(b, 0, b->k->n_dims);
+    for (int i = 0; i < b->k->inst.n; i++) {
+        if (!b->needed[i]) continue;
+        if (dync__fuse_is_indexed(dync__lp_inst(b, i)->prim)) return false;
+        if (!(period = dync__lp_period(b, i, b->split))) continue;
+        if (dync__sz_lt(n, dync__sz_mul(period, DYNC__REPEAT_TIMES)) ||
+            (!dync__sz_lt(period, DYNC__REPEAT_FEW) && dync__sz_lt(DYNC__FUSE_STAYS, all)))
+            return false;
+    }
+    return !b->k->uses_random && !b->k->ordered && !dync__sz_lt(all, DYNC__REPEAT_LEAST) &&
+           dync__lp_any_order(b);
+}
 
 /* Pointwise: as many loops as stay linear for every access go inside; short ones are taken
  * several rows at a time. */
 static void dync__lp_split_pointwise(dync__loop_plan *b)
 {
-    dync__lp_dim dims[DYNC__LOOP_MAX_DIMS];
+    int linear = -1;
     b->split = b->k->n_dims;
     for (int s = b->k->n_dims - 1; s >= 0; s--) {
-        for (int i = 0; i < b->k->inst.n; i++) {
-            int access = dync__lp_inst(b, i)->access;
-            if (b->needed[i] && access >= 0 && dync__lp_merge(b, access, s, b->k->n_dims, dims) > 1)
-                return;
-        }
+        bool some = false;
+        if (!dync__lp_goes_inside(b, s, &some)) break;
+        if (some && linear < 0) linear = b->split;
         b->split = s;
     }
+    b->repeats = linear >= 0 && dync__lp_worth_tiles(b);
+    if (linear >= 0 && !b->repeats) b->split = linear;
 }
 
 /* Side by side, forwards or backwards? */

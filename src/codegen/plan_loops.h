@@ -29,11 +29,13 @@ typedef struct dync__loop_plan {
     const dync__kernel *k;
     dync__arena *arena;
     bool transposes;                         /* given: can who runs it transpose in registers? */
+    bool tiles;                              /* given: and put what repeats itself into tiles? */
     dync__size lanes;                        /* given: of a tile */
     int split, n_phases, mode;               /* loops [0, split) are rows; dync__lp_mode */
     int cheap;                               /* values up to this cost are computed again */
     dync__size n_rows, n_inner, rows, inner; /* rows x inner: a tile */
     bool has_reduce, has_scan;               /* has_reduce: or a scan */
+    bool repeats;                            /* loads begin anew along the inner loops */
     bool whole;                              /* a tile holds whole rows */
     bool serial;                             /* order between lanes matters */
     bool sectioned;                          /* sections keep their order */
@@ -64,6 +66,11 @@ DYNC__FN dync__size dync__lp_product(const dync__loop_plan *, int from, int to);
 /* Loops [from, to) of an access after merging neighbours and dropping loops of one; how many. */
 DYNC__FN int dync__lp_merge(const dync__loop_plan *, int access, int from, int to,
                             dync__lp_dim *out);
+/* With loops [from, n_dims) inside: of a load that is the same for each round of the innermost
+ * ones, over how many elements one goes; else 0. */
+DYNC__FN int64_t dync__lp_period(const dync__loop_plan *, int inst, int from);
+/* May the indices come in another order? */
+DYNC__FN bool dync__lp_any_order(const dync__loop_plan *);
 /* Is buf written by an instruction between these? */
 DYNC__FN bool dync__lp_stored_between(const dync__loop_plan *, int buf, int from, int to);
 /* Is it a load of buf, or its bits under another type? */

@@ -7,18 +7,21 @@ DYNC__LEAN
 #if DYNC__JIT
 
 /* Is instruction i strided along the lanes and dense along a row loop, so that blocks of it can be
- * transposed? Or a load that all rows share, so that lanes can be collected once for a block? */
+ * transposed? Or a load that all rows share, or that repeats itself along the lanes, so that these
+ * can be collected once for a block? */
 DYNC__FN int dync__jb_transposes(const dync__jb *j, int i, int loop, int64_t extent)
 {
     const dync__loop_plan *b = j->b;
     const dync__inst *in = dync__lp_inst(b, i);
     if (!b->needed[i] || (in->prim != DYNC__P_load && in->prim != DYNC__P_store)) return 0;
     const dync__buf *buf = &b->k->buf.at[in->buf];
+    if (b->repeats && dync__lp_period(b, i, b->split)) return DYNC__JIT_COLLECT;
     int64_t lane = dync__jb_stride(j, in->access, j->lane_loop),
             least = 16 / (int64_t)dync__dtype_info(buf->dtype)->bytes;
     if (dync__sz_eq(lane, 0) || dync__sz_eq(lane, 1) || buf->mode == (DYNC__BUF_IN | DYNC__BUF_OUT))
         return 0;
-    if (dync__sz_eq(dync__jb_stride(j, in->access, loop), 0) && in->prim == DYNC__P_load)
+    if (loop >= 0 && dync__sz_eq(dync__jb_stride(j, in->access, loop), 0) &&
+        in->prim == DYNC__P_load)
         return dync__sz_eq(lane, -1) ? 0 : DYNC__JIT_COLLECT;
     if (!dync__sz_eq(dync__jb_stride(j, in->access, loop), 1)) return 0;
     bool few = !dync__sz_lt(DYNC__GT_FEW, extent) && dync__sz_eq(lane, extent) &&

@@ -207,6 +207,7 @@ DYNC__FN void dync__piece_store(dync__piece *p, int buf, int64_t offset, int64_t
 
 DYNC__FN dync_status dync__piece_end(dync__piece *p, dync__code **out)
 {
+    p->b.k->in_parts = true;
     bool failed = p->b.k->failed, sized = !failed && dync__kernel_has_sizes(p->b.k);
     *out = failed ? NULL : sized ? dync__code_sized(p->b.k) : dync__code_new(p->b.k);
     if (failed) dync__fail_memory(0);

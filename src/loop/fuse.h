@@ -75,6 +75,8 @@ DYNC__FN dync__size dync__fuse_size(const dync__size *extent, int from, int to);
 DYNC__FN dync__size dync__fuse_domain(const dync__kernel *);
 /* Are rows of so many elements written out (unroll.c)? */
 DYNC__FN bool dync__fuse_writes_out(const dync__kernel *, int64_t length);
+/* schedule.c: how many rows one behind the other lie side by side, by the sizes at hand */
+DYNC__FN int64_t dync__schedule_side(const dync__kernel *);
 DYNC__FN bool dync__fuse_is_store(int prim);
 DYNC__FN bool dync__fuse_is_indexed(int prim);
 DYNC__FN bool dync__fuse_same_dtypes(const dync__kernel *a, const dync__kernel *b);

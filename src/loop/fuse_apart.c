@@ -186,16 +186,27 @@ static bool dync__fuse_strides(const dync__kernel *k, int d)
     return strides && again;
 }
 
+/* Will k's rows be written out (unroll.c), so that they lie side by side in the lanes? */
+static bool dync__fuse_stands_up(const dync__kernel *k)
+{
+    int64_t rows = 1, n = 1;
+    for (int d = 0; d < k->n_dims; d++)
+        *(d < k->n_outer ? &rows : &n) *= DYNC__MAX(dync__loop_at_hand(k->extent[d]), 1);
+    return n <= DYNC__UNROLL_ROW && rows >= DYNC__UNROLL_ROWS && dync__fuse_writes_out(k, n);
+}
+
 /* Is the inner loop a short piece of what a row, or dear arithmetic, would go through at once? Of
  * symbolic sizes those at hand tell: another plan for others would be worth less. */
 static bool dync__fuse_in_pieces(const dync__fuse_job *job, const dync__kernel *k)
 {
     int folds = dync__fuse_folds(k);
-    int64_t n;
+    int64_t n, lanes = job->few_registers ? 8 : 16;
     if (k->n_dims < 2) return false;
     if (folds && (n = dync__schedule_lanes(k)) > 0) return n < DYNC__FUSE_PIECE;
+    if (folds && dync__fuse_stands_up(k))
+        return dync__schedule_side(k) < lanes &&
+               dync__loop_at_hand(dync__fuse_domain(k)) > DYNC__FUSE_SMALL;
     if (folds ? k->n_dims - k->n_outer < 2 : !dync__fuse_is_dear(k)) return false;
-    int64_t lanes = job->few_registers ? 8 : 16;
     int last = dync__schedule_last(k, &n);
     int64_t full = (n + lanes - 1) / lanes * lanes;
     bool empty = (full - n) * DYNC__FUSE_EMPTY >= full;

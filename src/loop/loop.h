@@ -140,7 +140,8 @@ typedef struct dync__kernel {
     /* loops [0, n_outer) rows, [n_outer, n_dims) inner */
     int n_outer, n_dims;
     bool uses_random;
-    bool narrow; /* no F64 for functions of F32, as with DYNC_NO_F64: for tests */
+    bool in_parts; /* its code runs some rows at a time: what follows a product */
+    bool narrow;   /* no F64 for functions of F32, as with DYNC_NO_F64: for tests */
     /* stores may meet at one element, which keeps the last index's: as_strided_scatter into what
      * overlaps itself */
     bool ordered;

@@ -94,14 +94,16 @@ static bool dync__schedule_positions(const dync__kernel *k)
 }
 
 /* Does every access go on along loop outer where loop d, gone through n elements of, ends? As
- * dync__kernel_collapse asks of neighbours, but by the sizes at hand. */
-static bool dync__schedule_goes_on(const dync__kernel *k, int outer, int d, int64_t n)
+ * dync__kernel_collapse asks of neighbours, but by the sizes at hand. anew: loads may as well begin
+ * again after a few (codegen/plan_loops.c). */
+static bool dync__schedule_goes_on(const dync__kernel *k, int outer, int d, int64_t n, bool anew)
 {
     bool on = true;
     for (int i = 0; i < k->inst.n && on; i++) {
         if (k->inst.at[i].access < 0) continue;
         const dync__size *stride = k->access.at[k->inst.at[i].access].stride;
-        on = dync__loop_at_hand(stride[outer]) == n * dync__loop_at_hand(stride[d]);
+        on = dync__loop_at_hand(stride[outer]) == n * dync__loop_at_hand(stride[d]) ||
+             (anew && stride[outer] == 0 && k->inst.at[i].prim == DYNC__P_load);
     }
     return on;
 }
@@ -115,8 +117,11 @@ static int dync__schedule_end(const dync__kernel *k, int from, int to, bool sort
     if (sorts) dync__schedule_sort(k, from, to, order);
     int last = order[at];
     *length = dync__loop_at_hand(k->extent[last]);
-    while (--at >= from && dync__schedule_goes_on(k, order[at], last, *length))
-        *length *= dync__loop_at_hand(k->extent[order[at]]);
+    for (bool goes = true; goes && --at >= from;) {
+        bool anew = !k->uses_random && *length < DYNC__REPEAT_ROW && dync__fuse_is_pointwise(k);
+        goes = dync__schedule_goes_on(k, order[at], last, *length, anew);
+        if (goes) *length *= dync__loop_at_hand(k->extent[order[at]]);
+    }
     return last;
 }
 
@@ -125,6 +130,15 @@ DYNC__FN int dync__schedule_last(const dync__kernel *k, int64_t *length)
     dync__fuse_traits traits = dync__fuse_traits_of(k);
     bool sorts = !traits.tangled && !traits.scatters && !dync__schedule_positions(k);
     return dync__schedule_end(k, k->n_outer, k->n_dims, sorts, length);
+}
+
+DYNC__FN int64_t dync__schedule_side(const dync__kernel *k)
+{
+    dync__fuse_traits traits = dync__fuse_traits_of(k);
+    int64_t length = 1;
+    if (k->n_outer)
+        dync__schedule_end(k, 0, k->n_outer, !traits.tangled && !traits.scatters, &length);
+    return length;
 }
 
 DYNC__FN int64_t dync__schedule_lanes(const dync__kernel *k)

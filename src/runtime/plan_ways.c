@@ -173,7 +173,9 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
     for (int b = 0; slot >= 0 && b < k->buf.n; b++)
         if (k->buf.at[b].id == slot) stored = &k->buf.at[b];
     if (stored) stored->mode |= DYNC__BUF_IN; /* what is in the cache is not stored around it */
+    k->in_parts = true;
     s->code = m->sized ? m->sized(k) : dync__code_new(k);
+    k->in_parts = false;
     if (!s->code && !m->sized) return dync__way_made(NULL);
     m->differs |= !s->code;
     if (!s->code || !dync__code_has_parts(s->code, rows)) {

@@ -236,4 +236,66 @@ TEST(crossed_pages)
     EXPECT(dync__target_level() < 2 || test_met(squares, 4));
 }
 
+/* Short rows beside loads that have one for all of them: forwards, backwards and strided, of
+ * another dtype, along more loops than one, the same for all or different along the outermost loop;
+ * beside them what is transposed, one number a row (then it stays short rows), what the result
+ * replaces and numbers of loops. */
+TEST(crossed_rounds)
+{
+    static const int types[] = {DYNC_F32, DYNC_F64, DYNC_I32, DYNC_I64, DYNC_BF16,
+                                DYNC_F16, DYNC_I16, DYNC_U8,  DYNC_BOOL};
+    int64_t rounds = 0;
+    for (int i = 0; i < test_count(120); i++)
+        for (int isa = 1; isa <= dync__target_level(); isa++) {
+            dync__arena arena = {0};
+            int type = types[test_random_int(0, 8)], loads = test_random_int(1, 3), sum = -1;
+            int64_t outer = test_random_int(1, 4), rows = test_random_int(8, i % 5 ? 300 : 3000),
+                    a = i % 3 ? 1 : test_random_int(2, 3), e = test_random_int(1, 14), c = a * e,
+                    all = rows * c, extent[] = {outer, rows, a, e}, elements[6];
+            dync__kernel *k = dync__kernel_new(&arena, "rounds", 0, 4, extent);
+            dync__lb b = {.k = k, .section = 1};
+            int compute = dync__dtype_info(type)->compute;
+            for (int n = 0; n < loads; n++) {
+                int64_t step = test_random_int(1, 3), each = test_random() % 2 ? c * step : 0;
+                bool back = test_random() % 4 == 0;
+                int64_t way[][4] = {{each, 0, e * step, back ? -step : step},
+                                    {all, c, e, 1},
+                                    {all, 1, rows * e, rows},
+                                    {rows, 1, 0, 0}};
+                int pick = n == 0 ? 0 : (int)(test_random() % (i % 4 ? 2 : 4)),
+                    of = test_random() % 4 ? type : types[test_random_int(0, 8)];
+                int64_t offset = pick == 0 && back ? step * (e - 1) : 0;
+                elements[n] = pick == 0 ? 4 * c * step : outer * all;
+                int x = dync__lb_load(&b, dync__kernel_buf(k, n, of, DYNC__BUF_IN, -1, NULL),
+                                      dync__kernel_access(k, offset, way[pick]));
+                x = dync__lb_cast(&b, x, compute);
+                sum = sum < 0 ? x
+                              : dync__lb_op(&b, type == DYNC_BOOL ? DYNC__P_xor_ : DYNC__P_max, sum,
+                                            x, -1);
+            }
+            int64_t along[] = {all, c, e, 1};
+            bool replaces = i % 6 == 1, counts = i % 7 == 2 && type != DYNC_BOOL;
+            int out = dync__kernel_buf(
+                k, loads, type, replaces ? DYNC__BUF_IN | DYNC__BUF_OUT : DYNC__BUF_OUT, -1, NULL);
+            int at = dync__kernel_access(k, 0, along);
+            elements[loads] = outer * all;
+            if (replaces)
+                sum = dync__lb_op(&b, type == DYNC_BOOL ? DYNC__P_or_ : DYNC__P_min, sum,
+                                  dync__lb_load(&b, out, at), -1);
+            if (counts)
+                sum = dync__lb_op(&b, DYNC__P_max, sum,
+                                  dync__lb_cast(&b, dync__lb_index(&b, at), compute), -1);
+            dync__lb_store(&b, out, at, sum);
+            dync__code *code = dync__code_new_for(k, isa, true);
+            for (int s = 0; code && code->jit && s < code->jit->n_streams; s++)
+                rounds += dync__jit_stream_at(code->jit, s)->period > 0;
+            dync__code_free(code);
+            bool ok = EXPECT(agree(k, elements, type == DYNC_F32 ? 2 : 0, isa, true));
+            dync__arena_free(&arena);
+            if (!ok) return;
+        }
+    if (test__state.verbose) printf("  loads in rounds %lld\n", (long long)rounds);
+    EXPECT(dync__target_level() == 0 || test_met(rounds, 40));
+}
+
 TEST_MAIN

@@ -1,10 +1,10 @@
 /* What threads and registers decide by itself (columns of kept panels, running sums beside dear
  * arithmetic, batches of tiny products, the first of a long row, rows in pieces or across cache
  * lines, strided images, weight gradients by groups of images, short rows in strips, rows
- * backwards, places in 32 bits, pictures padded as they lie, rows shared across), in one
- * expression: drawn chains in which a form meets itself, the others and every user, weights
- * shared, and their backward. At every level: the bits of one thread by two to four, in every run,
- * and what plain calls give. `--seed N` starts elsewhere, SOAK=N goes on longer. */
+ * backwards, places in 32 bits, pictures padded as they lie, rows shared across, rows that repeat
+ * themselves), in one expression: drawn chains in which a form meets itself, the others and every
+ * user, weights shared, and their backward. At every level: the bits of one thread by two to four,
+ * in every run, and what plain calls give. `--seed N` starts elsewhere, SOAK=N goes on longer. */
 #include "dync.in.h"
 #include "base/system.h"
 #include "codegen/jit.h"
@@ -13,7 +13,7 @@
      dync_shutdown(), dync_clear_error())
 #include "test.h"
 
-enum { STEPS = 8, KINDS = 18, WEIGHTS = 3 };
+enum { STEPS = 8, KINDS = 19, WEIGHTS = 3 };
 typedef struct chain {
     int n, kind[STEPS], from[STEPS], with[STEPS], dim[STEPS];
     dync_tensor *weight[WEIGHTS]; /* the last: a filter */
@@ -85,6 +85,11 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
         t = dync_add(dync_unsqueeze(dync_select(t, 0, rows - 1), 0), t);
         if (c->dim[i]) return dync_mul(dync_softmax(t, 1), 4.0);
         return dync_mul(dync_add(t, y), 0.25);
+    case 17: /* short rows, and one for all of them, or for those of an image */
+        t = dync_reshape(x, c->dim[i] ? dync_shape(rows, columns / 4, 4) : dync_shape(-1, 8));
+        t = dync_sub(t, dync_mean(t, dync_shape(c->dim[i]), true));
+        t = dync_mul(dync_tanh(t), dync_mul(dync_slice(t, c->dim[i], 0, 1, 1), 0.5));
+        return dync_add(dync_reshape(t, dync_shape(rows, columns)), dync_mul(y, 0.5));
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
 }
