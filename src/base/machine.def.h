@@ -75,7 +75,7 @@
     X(FUSE_PIECE_ACROSS, 64, elements, "the same up to here, of pieces read across", "peers moves rows") \
     X(FUSE_EMPTY, 6, ratio, "a so-manieth of the lanes empty: dear arithmetic is apart", "peers pointwise") \
     X(FUSE_FOLDED, 64, elements, "a fold: rows as short are folded apart from dear arithmetic", "peers rows") \
-    X(FUSE_FOLDED_ROWS, 8, folds, "so many, if dear arithmetic is done once a row", "peers rows") \
+    X(FUSE_FOLDED_ROWS, 16, folds, "so many, if dear arithmetic is done once a row", "peers rows") \
     X(FUSE_SIDE_BY_SIDE, 16, rows, "so many beside each other are stored as vectors", "peers moves") \
     X(FUSE_FREE, 2, additions, "an expression so cheap is repeated even for a tiny array", "peers pointwise") \
     X(FUSE_CHEAP, 4, additions, "an expression so cheap is repeated by every reader", "peers pointwise") \

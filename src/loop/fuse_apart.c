@@ -254,6 +254,33 @@ static bool dync__fuse_beside(const dync__fuse_job *job, const dync__kernel *mad
            !(job->few_registers && dync__fuse_folds(made) > 1);
 }
 
+/* Do rows that lie side by side in the lanes leave so many of these empty that dear arithmetic is
+ * better done for all of them at once? */
+static bool dync__fuse_is_thin(const dync__fuse_job *job, const dync__kernel *made,
+                               const dync__kernel *each)
+{
+    int64_t lanes = job->few_registers ? 8 : 16, n = dync__schedule_lanes(made),
+            full = (n + lanes - 1) / lanes * lanes,
+            domain = dync__loop_at_hand(dync__fuse_domain(made));
+    return n > 0 && (full - n) * DYNC__FUSE_EMPTY >= full && domain > DYNC__FUSE_SMALL &&
+           (n < lanes || domain <= DYNC__FUSE_STAYS) &&
+           dync__loop_at_hand(dync__fuse_domain(each)) == domain;
+}
+
+/* Is one of them rows that would be written out, and `made` has none? Of longer ones in large
+ * arrays another pass costs as much. */
+static bool dync__fuse_lies_down(const dync__fuse_job *job, const dync__kernel *made)
+{
+    bool lies = false;
+    for (int i = 0; i < 2; i++) {
+        const dync__kernel *k = job->from[i];
+        lies |= dync__fuse_folds(k) > 0 && dync__fuse_stands_up(k);
+    }
+    int64_t domain = dync__loop_at_hand(dync__fuse_domain(made)), n = dync__fuse_row(made);
+    return lies && !dync__fuse_stands_up(made) && domain > DYNC__FUSE_SMALL &&
+           (domain <= DYNC__FUSE_STAYS || 2 * n <= DYNC__UNROLL_ROW);
+}
+
 /* Is one of them dear arithmetic, which in short rows that the other folds would wait for each
  * fold, of few vectors at once, or be done for one row at a time, where it has all it wants alone?
  * What draws does not wait. */
@@ -263,6 +290,7 @@ static bool dync__fuse_starves(const dync__fuse_job *job, const dync__kernel *ma
     bool a_folds = dync__fuse_folds(a) > 0, b_folds = dync__fuse_folds(b) > 0;
     const dync__kernel *each = a_folds ? b : a;
     if (a_folds == b_folds || each->uses_random || !dync__fuse_is_dear(each)) return false;
+    if (dync__fuse_is_thin(job, made, each)) return true;
     int64_t n = dync__fuse_row(made),
             longest = DYNC__FUSE_FOLDED * DYNC__MAX(dync__fuse_folds(made), DYNC__FUSE_FOLDED_ROWS);
     if (n <= 1 || n >= longest + job->few_registers || dync__fuse_beside(job, made, n))
@@ -279,5 +307,6 @@ static bool dync__fuse_starves(const dync__fuse_job *job, const dync__kernel *ma
 DYNC__FN bool dync__fuse_bad_rows(const dync__fuse_job *job, const dync__kernel *made)
 {
     return job->bounded && job->from[1] &&
-           (dync__fuse_cuts_rows(job, made) || dync__fuse_starves(job, made));
+           (dync__fuse_cuts_rows(job, made) || dync__fuse_lies_down(job, made) ||
+            dync__fuse_starves(job, made));
 }
