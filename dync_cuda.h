@@ -1419,6 +1419,7 @@ DYNC__FN bool dync__sca_integers(dync__cuda_code *code, dync__sca *s, const char
  * The devices are asked for once, at the first call; a machine without one is no error until a
  * tensor is to be made there. Errors keep the runtime's words. State that a thread has: its current
  * stream of each device, the graph it records. */
+DYNC__LEVEL_OVER
 DYNC__HOT
 
 DYNC__DATA DYNC__TLS dync__cuda_thread dync__cuda_tls = {0};
@@ -1577,6 +1578,7 @@ DYNC__FN cudaStream_t dync__cuda_stream(int device)
 /* ==== cuda/ptx_text.c ============================================================================== */
 /* cuda/ptx_text.c: lines of PTX text, its registers, and where values of a kernel are. Before all
  * that writes PTX. Invariant: every register is declared once, at the top of its function. */
+DYNC__LEVEL_OVER
 DYNC__COLD
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -14233,6 +14235,7 @@ DYNC__FN dync_status dync__cuda_call_text(dync__cuda_code *code, const dync__kca
  * stream runs in order, so nobody has to wait. Where the driver has no more, everything kept is
  * given back and asked for once again. While a graph is recorded nothing that it used is given to
  * others. */
+DYNC__LEVEL_OVER
 DYNC__HOT
 
 typedef struct dync__cuda_block {
@@ -14459,6 +14462,7 @@ DYNC__FN dync_status dync__cuda_copy(int to_device, void *dst, int from_device, 
  * it, and a hash of the whole. A file where anything differs is not used, and written anew: first
  * beside its place, then moved there, so that other processes see all or nothing. What fails here
  * costs only time: the text itself is loaded then. */
+DYNC__LEVEL_OVER
 DYNC__COLD
 
 enum { DYNC__IMAGE_PATH = 1024, DYNC__IMAGE_PTX = 1 /* CU_JIT_INPUT_PTX */ };
@@ -14632,6 +14636,7 @@ DYNC__FN bool dync__cuda_image_load(int index, const char *text, cudaLibrary_t *
  * A loop kernel has two forms: with vector accesses, and without for memory that does not lie on
  * 16-byte boundaries; the second is made when it is first needed. Equal texts share one loaded
  * module. Nothing here waits for the device. */
+DYNC__LEVEL_OVER
 DYNC__HOT
 
 typedef struct dync__cuda_module {

@@ -131,11 +131,9 @@ static const char *find_guard(const char *text)
     return NULL;
 }
 
-/* Is the line a level of optimisation, and the one in force? */
-static bool is_level_again(const char *line)
+/* Is the level of optimisation the one in force? */
+static bool is_level_again(const char *word)
 {
-    char word[TOOL_LEVEL];
-    if (!tool_level(line, word)) return false;
     bool again = strcmp(word, level) == 0;
     strcpy(level, word);
     return again;
@@ -180,7 +178,8 @@ static void banner(const char *path)
 
 static void paste(const char *path, bool is_root)
 {
-    char *text = tool_read(path), target[TOOL_PATH];
+    static const char over[] = "DYNC__LEVEL_OVER\n";
+    char *text = tool_read(path), target[TOOL_PATH], word[TOOL_LEVEL];
     const char *guard;
     int depth = n_conditions;
     if (!text) tool_die("cannot read %s", path);
@@ -194,7 +193,9 @@ static void paste(const char *path, bool is_root)
             continue;
         }
         track(line, line == guard, path);
-        if (is_level_again(line)) continue;
+        bool levels = tool_level(line, word);
+        if (levels && is_level_again(word)) continue;
+        if (levels) say(over, sizeof over - 1);
         if (strncmp(line, "#line HERE", 10) == 0)
             say_line();
         else

@@ -138,7 +138,11 @@ static inline int dync__bit_length(unsigned long long x)
  *                 declaration under it)
  * Under -Os (gcc) what runs once is quickly optimised instead, the rest for size without the passes
  * that cost much and save nothing. Who builds with DYNC_SMALL or compiles the files one by one gets
- * what he asks for. */
+ * what he asks for.
+ *
+ * In the header DYNC__LEVEL_OVER stands before each (tools/amalgamate.c): one macro that goes back
+ * and begins anew would lose what it begins with, where -O0 ends (gcc 11, 12: the pragma defines
+ * __OPTIMIZE__ again and drops the rest of the expansion). */
 #if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(DYNC_SMALL) && \
     !defined(DYNC__SPLIT)
 #if defined(__clang__)
@@ -158,7 +162,8 @@ static inline int dync__bit_length(unsigned long long x)
         "no-crossjumping", "no-rerun-cse-after-loop", "no-optimize-strlen",                   \
         "no-isolate-erroneous-paths-dereference", "no-tree-switch-conversion")))
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
-#define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
+#define DYNC__LEVEL_OVER _Pragma("GCC pop_options")
+#define DYNC__PLAIN _Pragma("GCC push_options")
 #define DYNC__COLD \
     DYNC__PLAIN    \
     _Pragma("GCC optimize(\"O0\", \"align-functions=1\")")
@@ -191,7 +196,8 @@ static inline int dync__bit_length(unsigned long long x)
 #elif defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(DYNC_SMALL) && !defined(DYNC__SPLIT)
 #define DYNC__LEVELS_BEGIN _Pragma("GCC push_options")
-#define DYNC__PLAIN _Pragma("GCC pop_options") _Pragma("GCC push_options")
+#define DYNC__LEVEL_OVER _Pragma("GCC pop_options")
+#define DYNC__PLAIN _Pragma("GCC push_options")
 #define DYNC__COLD DYNC__LEAN
 #define DYNC__LEAN                                                                      \
     DYNC__PLAIN                                                                         \
@@ -210,6 +216,9 @@ static inline int dync__bit_length(unsigned long long x)
 #endif
 #if !defined(DYNC__RARE)
 #define DYNC__RARE
+#endif
+#if !defined(DYNC__LEVEL_OVER)
+#define DYNC__LEVEL_OVER
 #endif
 #if !defined(DYNC__OFTEN)
 #define DYNC__BUSY

@@ -35,11 +35,15 @@ DYNC__FN const char *dync__mm_words(char *to, const char *from, int64_t lines, i
         *words = line / group;
         return from;
     }
+    /* dense the other way; bytes would want scratch memory */
+    bool across = step != 1 && line == 1 && bytes == 2;
+    if (across)
+        dync__gt_swap(to, all * bytes, from, step * bytes, k, lines, (int)bytes, false, NULL);
     for (int64_t i = 0; i < lines; i++) {
         char *out = to + i * all * bytes;
         const char *in = from + i * line * bytes;
         if (step == 1) memcpy(out, in, (size_t)(k * bytes));
-        for (int64_t p = 0; p < k && step != 1; p++)
+        for (int64_t p = 0; p < k && step != 1 && !across; p++)
             memcpy(out + p * bytes, in + p * step * bytes, (size_t)bytes);
         memset(out + k * bytes, 0, (size_t)((all - k) * bytes));
     }
