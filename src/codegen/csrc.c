@@ -5,8 +5,9 @@
  *     code, phases } }
  * One parameter per buffer in their order; one loop per loop, one constant per value. The text
  * needs stdint.h and math.h. Values of an earlier phase are loaded again or kept in a static
- * array, one element per inner index. fma is a * b + c; sums are plain; everything else is what
- * eval.c says. Sizes beyond int are refused; random numbers, too, but in the exporter's files.
+ * array, one element per inner index. fma is a * b + c (a call where it has to round once); sums
+ * are plain; everything else is what eval.c says. Sizes beyond int are refused; random numbers,
+ * too, but in the exporter's files.
  * Sizes may be symbolic, of the table in force: the source of a symbol is its name in C. Where the
  * caller has room for them (dync__csrc_room), kept values lie there, and each buffer begins at its
  * first element that is read or written.

@@ -143,7 +143,9 @@ DYNC__FN void dync__csrc_value(dync__csrc *c, const dync__inst *in)
         break;
     default: {
         int type = dync__csrc_inst(c, in->arg[in->prim == DYNC__P_select ? 1 : 0])->type;
-        dync__csrc_expand(c, in, type, dync__csrc_template(in->prim, type));
+        bool once = in->prim == DYNC__P_fma && in->imm.i; /* dync__m_once */
+        dync__csrc_expand(c, in, type,
+                          once ? "fma$F($a, $b, $c)" : dync__csrc_template(in->prim, type));
     }
     }
 }

@@ -53,7 +53,7 @@ enum { DYNC__LOOP_MAX_DIMS = 16 };
     X(add,     2, "fdil",  'S') X(sub, 2, "fdil", 'S') X(mul, 2, "fdil", 'S')                                         \
     X(div,     2, "fdil",  'S') /* float IEEE; int truncates, x/0 = 0, MIN/-1 wraps */                                \
     X(rem,     2, "il",    'S') /* C's % with x%0 = 0 */                                                              \
-    X(fma,     3, "fd",    'S') /* a*b + c, one rounding wherever the machine has FMA, two elsewhere */               \
+    X(fma,     3, "fd",    'S') /* a*b + c, one rounding where there is FMA; imm.i 1: in C source everywhere */       \
     X(neg,     1, "fdil",  'S') X(abs, 1, "fdil", 'S') X(sqrt, 1, "fd", 'S')                                          \
     X(floor,   1, "fd",    'S') X(ceil, 1, "fd", 'S') X(trunc, 1, "fd", 'S') X(rint, 1, "fd", 'S') /* half to even */ \
     X(min,     2, "fdil",  'S') X(max, 2, "fdil", 'S') /* propagate NaN, as torch.minimum / maximum */                \

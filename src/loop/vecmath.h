@@ -81,6 +81,14 @@ DYNC__INLINE int dync__m_cold(dync__lb *b, int c, int x, int y)
     in.imm.i = 1;
     return dync__lb_add(b, &in);
 }
+/* x * y + z of which the sum cancels: C source calls fma for it, as a compiler may round twice
+ * what is written a * b + c. */
+DYNC__INLINE int dync__m_once(dync__lb *b, int x, int y, int z)
+{
+    dync__inst in = dync__inst_make(DYNC__P_fma, dync__lb_type(b, x), x, y, z);
+    in.imm.i = 1;
+    return dync__lb_add(b, &in);
+}
 DYNC__INLINE bool dync__m_wide(const dync__lb *b, int x) /* F64 (or I64)? */
 {
     int t = dync__lb_type(b, x);

@@ -8,8 +8,11 @@ DYNC__COLD
 /* hi + lo = x y exactly, without FMA too (Veltkamp, Dekker 1971): halves of 12 bits. */
 static int dync__narrow_product(dync__lb *b, int x, int y, int *lo)
 {
-    if (dync__has_fma()) return dync__m_two_mul(b, x, y, lo);
     int hi = dync__m_mul(b, x, y);
+    if (dync__has_fma()) {
+        *lo = dync__m_once(b, x, y, dync__m_neg(b, hi));
+        return hi;
+    }
     int xh = dync__m_float(b, dync__m_andi(b, dync__m_bits(b, x), -4096)),
         yh = dync__m_float(b, dync__m_andi(b, dync__m_bits(b, y), -4096));
     int xl = dync__m_sub(b, x, xh), yl = dync__m_sub(b, y, yh);

@@ -71,9 +71,10 @@ static dync__trig_parts dync__trig_near32(dync__lb *b, int x)
     dync__trig_parts out;
     int magic = dync__m_k(b, x, 0x1.8p23), t = dync__m_fmak(b, x, 0x1.45f306p-1, magic),
         n = dync__m_sub(b, t, magic);
-    int first = dync__m_fmak(b, n, -0x1.921fb6p0, x), second = dync__m_mulk(b, n, 0x1.777a5cp-25),
-        lo;
-    int rest = dync__m_fmak(b, n, -0x1.777a5cp-25, second); /* what its rounding added */
+    int first = dync__m_once(b, n, dync__m_k(b, x, -0x1.921fb6p0), x),
+        second = dync__m_mulk(b, n, 0x1.777a5cp-25), lo;
+    /* what its rounding added */
+    int rest = dync__m_once(b, n, dync__m_k(b, x, -0x1.777a5cp-25), second);
     out.r = dync__m_any_sum(b, first, second, &lo);
     out.lo = dync__m_fmak(b, n, 0x1.ee59dap-50, dync__m_sub(b, lo, rest));
     out.q = dync__m_bits(b, t);
