@@ -2,7 +2,7 @@
  * arithmetic, batches of tiny products, the first of a long row, rows in pieces or across cache
  * lines, strided images, weight gradients by groups of images, short rows in strips, rows
  * backwards, places in 32 bits, pictures padded as they lie, rows shared across, rows that repeat
- * themselves), in one expression: drawn chains in which a form meets itself, the others and every
+ * themselves, images, products and rows added of sixteen bits), in one expression: drawn chains in which a form meets itself, the others and every
  * user, weights shared, and their backward. At every level: the bits of one thread by two to four,
  * in every run, and what plain calls give. `--seed N` starts elsewhere, SOAK=N goes on longer. */
 #include "dync.in.h"
@@ -13,11 +13,19 @@
      dync_shutdown(), dync_clear_error())
 #include "test.h"
 
-enum { STEPS = 8, KINDS = 19, WEIGHTS = 3 };
+enum { STEPS = 8, KINDS = 22, WEIGHTS = 3 };
 typedef struct chain {
     int n, kind[STEPS], from[STEPS], with[STEPS], dim[STEPS];
     dync_tensor *weight[WEIGHTS]; /* the last: a filter */
+    dync_tensor *half[2][2]; /* of bf16 and f16: a square and a filter, which are kept packed */
+    dync_tensor *places;     /* rows */
 } chain;
+
+/* So little of it that another rounding to sixteen bits is within what is allowed. */
+static dync_tensor *a_little(dync_tensor *t, dync_tensor *y)
+{
+    return dync_add(dync_mul(dync_to_dtype(t, DYNC_F32), 0.004), dync_mul(y, 0.5));
+}
 
 static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
 {
@@ -90,6 +98,19 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
         t = dync_sub(t, dync_mean(t, dync_shape(c->dim[i]), true));
         t = dync_mul(dync_tanh(t), dync_mul(dync_slice(t, c->dim[i], 0, 1, 1), 0.5));
         return dync_add(dync_reshape(t, dync_shape(rows, columns)), dync_mul(y, 0.5));
+    case 18: /* images of sixteen bits */
+        t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+        t = dync_conv2d(dync_reshape(t, dync_shape(rows, 8, 2, columns / 16)),
+                        c->half[c->dim[i]][1], NULL, dync_shape(1, 1), dync_shape(1, 1),
+                        dync_shape(1, 1), 1);
+        return a_little(dync_reshape(t, dync_shape(rows, columns)), y);
+    case 19: /* transposed products of them */
+        t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+        t = dync_transpose(dync_reshape(t, dync_shape(columns, rows)), 0, 1);
+        return a_little(dync_matmul(t, c->half[c->dim[i]][0]), y);
+    case 20: /* their rows, added by index */
+        t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+        return a_little(dync_index_add(t, 0, c->places, dync_mul(t, 0.5)), y);
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
 }
@@ -103,7 +124,7 @@ static dync_value run(const dync_value *v, int n, void *user)
     return DYNC_V(dync_add(value[c->n], dync_sin(value[c->n - 1])));
 }
 
-static chain drawn(int64_t columns)
+static chain drawn(int64_t rows, int64_t columns)
 {
     chain c = {.n = test_random_int(2, STEPS)};
     for (int i = 0; i < c.n; i++) {
@@ -115,7 +136,10 @@ static chain drawn(int64_t columns)
     for (int i = 0; i < WEIGHTS; i++) {
         dync_dims shape = i < 2 ? dync_shape(columns, columns) : dync_shape(8, 8, 3, 3);
         c.weight[i] = dync_requires_grad_(dync_mul(dync_randn(shape), 0.05), true);
+        for (int k = 0; k < 2 && i > 0; k++)
+            c.half[k][i - 1] = dync_to_dtype(dync_detach(c.weight[i]), k ? DYNC_BF16 : DYNC_F16);
     }
+    c.places = dync_to_dtype(dync_mul(dync_rand(dync_shape(rows)), (double)rows - 0.5), DYNC_I64);
     return c;
 }
 
@@ -162,19 +186,19 @@ static bool holds(const chain *c, dync_tensor *x)
 
 TEST(chains_at_every_level)
 {
-    static const unsigned levels[] = {
-        0,
-        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C,
-        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C | DYNC__CPU_AVX512,
-    };
     unsigned has = dync__cpu_features();
+    const unsigned levels[] = {
+        0, DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C,
+        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C | DYNC__CPU_AVX512,
+        has, /* pairs of bf16, where there are */
+    };
     for (int l = 0; l < DYNC__COUNT_OF(levels); l++) {
         if ((has & levels[l]) != levels[l]) continue;
         dync_shutdown();
         dync__cpu_pretend(levels[l] | DYNC__CPU_KNOWN);
         for (int k = 0; k < test_count(16); k++) DYNC_SCOPE {
             int64_t rows = test_random_int(15, 90), columns = 16 * test_random_int(4, 32);
-            chain c = drawn(columns);
+            chain c = drawn(rows, columns);
             if (EXPECT(holds(&c, dync_randn(dync_shape(rows, columns))))) continue;
             printf("    level %d, chain %d of seed %llu, %d x %d: %s\n   ", l, k,
                    (unsigned long long)test__state.seed, (int)rows, (int)columns,
