@@ -19,7 +19,19 @@ typedef struct chain {
     dync_tensor *weight[WEIGHTS]; /* the last: a filter */
     dync_tensor *half[2][2]; /* of bf16 and f16: a square and a filter, which are kept packed */
     dync_tensor *places;     /* rows */
+    bool wide;               /* what is of sixteen bits is computed in F32 */
 } chain;
+
+static dync_tensor *narrow(const chain *c, int i, dync_tensor *x)
+{
+    dync_tensor *t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+    return c->wide ? dync_to_dtype(t, DYNC_F32) : t;
+}
+static dync_tensor *half_weight(const chain *c, int i, int which)
+{
+    dync_tensor *t = c->half[c->dim[i]][which];
+    return c->wide ? dync_to_dtype(t, DYNC_F32) : t;
+}
 
 /* So little of it that another rounding to sixteen bits is within what is allowed. */
 static dync_tensor *a_little(dync_tensor *t, dync_tensor *y)
@@ -99,17 +111,16 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
         t = dync_mul(dync_tanh(t), dync_mul(dync_slice(t, c->dim[i], 0, 1, 1), 0.5));
         return dync_add(dync_reshape(t, dync_shape(rows, columns)), dync_mul(y, 0.5));
     case 18: /* images of sixteen bits */
-        t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
-        t = dync_conv2d(dync_reshape(t, dync_shape(rows, 8, 2, columns / 16)),
-                        c->half[c->dim[i]][1], NULL, dync_shape(1, 1), dync_shape(1, 1),
-                        dync_shape(1, 1), 1);
+        t = narrow(c, i, x);
+        t = dync_conv2d(dync_reshape(t, dync_shape(rows, 8, 2, columns / 16)), half_weight(c, i, 1),
+                        NULL, dync_shape(1, 1), dync_shape(1, 1), dync_shape(1, 1), 1);
         return a_little(dync_reshape(t, dync_shape(rows, columns)), y);
     case 19: /* transposed products of them */
-        t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+        t = narrow(c, i, x);
         t = dync_transpose(dync_reshape(t, dync_shape(columns, rows)), 0, 1);
-        return a_little(dync_matmul(t, c->half[c->dim[i]][0]), y);
+        return a_little(dync_matmul(t, half_weight(c, i, 0)), y);
     case 20: /* their rows, added by index */
-        t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+        t = narrow(c, i, x);
         return a_little(dync_index_add(t, 0, c->places, dync_mul(t, 0.5)), y);
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
@@ -161,7 +172,9 @@ static bool holds(const chain *c, dync_tensor *x)
     bool good = true;
     dync_tensor *first[1 + WEIGHTS] = {NULL}, *plain[1 + WEIGHTS], *got[1 + WEIGHTS];
     dync_value arg = DYNC_V(x);
-    kept(c, dync_as_tensor(run(&arg, 1, (void *)(uintptr_t)c)), plain);
+    chain wide = *c;
+    wide.wide = true;
+    kept(&wide, dync_as_tensor(run(&arg, 1, &wide)), plain);
     for (int threads = 1; threads <= 4 && good; threads++) {
         dync__pool_set_threads(threads);
         dync__pool_force(threads > 1 ? DYNC__POOL_SHARED : DYNC__POOL_ALONE);
