@@ -24,7 +24,8 @@ typedef struct chain {
 
 static dync_tensor *narrow(const chain *c, int i, dync_tensor *x)
 {
-    dync_tensor *t = dync_to_dtype(dync_tanh(x), c->dim[i] ? DYNC_BF16 : DYNC_F16);
+    dync_tensor *t = dync_tanh(dync_detach(x)); /* gradients of so many would be noise */
+    t = dync_to_dtype(t, c->dim[i] ? DYNC_BF16 : DYNC_F16);
     return c->wide ? dync_to_dtype(t, DYNC_F32) : t;
 }
 static dync_tensor *half_weight(const chain *c, int i, int which)
@@ -121,7 +122,7 @@ static dync_tensor *step(const chain *c, int i, dync_tensor *x, dync_tensor *y)
         return a_little(dync_matmul(t, half_weight(c, i, 0)), y);
     case 20: /* their rows, added by index */
         t = narrow(c, i, x);
-        return a_little(dync_index_add(t, 0, c->places, dync_mul(t, 0.5)), y);
+        return a_little(dync_index_add(t, 0, c->places, t), y);
     default: return dync_mul(dync_sub(x, dync_roll(y, dync_shape(1), dync_shape(1))), 0.5);
     }
 }
@@ -138,8 +139,10 @@ static dync_value run(const dync_value *v, int n, void *user)
 static chain drawn(int64_t rows, int64_t columns)
 {
     chain c = {.n = test_random_int(2, STEPS)};
+    bool narrows = test_random() % 2; /* what is rounded may change places in an order */
     for (int i = 0; i < c.n; i++) {
-        c.kind[i] = test_random_int(0, KINDS - 1);
+        do c.kind[i] = test_random_int(0, KINDS - 1);
+        while (narrows ? c.kind[i] == 4 : c.kind[i] >= 18 && c.kind[i] <= 20);
         c.from[i] = test_random() % 3 ? i : test_random_int(0, i);
         c.with[i] = test_random_int(0, i);
         c.dim[i] = test_random_int(0, 1);
@@ -154,7 +157,7 @@ static chain drawn(int64_t rows, int64_t columns)
     return c;
 }
 
-/* The result, and the gradients of the weights (a sum where there is none). */
+/* The result, and the gradients of the weights (the result where there is none). */
 static void kept(const chain *c, dync_tensor *result, dync_tensor **out)
 {
     for (int i = 0; i < WEIGHTS; i++) dync_set_grad(c->weight[i], NULL);
@@ -163,7 +166,7 @@ static void kept(const chain *c, dync_tensor *result, dync_tensor **out)
     if (dync_requires_grad(loss)) dync_backward(loss);
     for (int i = 0; i < WEIGHTS; i++) {
         dync_tensor *grad = dync_grad(c->weight[i]);
-        out[1 + i] = grad ? dync_clone(grad) : dync_detach(loss);
+        out[1 + i] = grad ? dync_clone(grad) : out[0];
     }
 }
 
