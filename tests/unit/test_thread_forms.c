@@ -2,9 +2,10 @@
  * arithmetic, batches of tiny products, the first of a long row, rows in pieces or across cache
  * lines, strided images, weight gradients by groups of images, short rows in strips, rows
  * backwards, places in 32 bits, pictures padded as they lie, rows shared across, rows that repeat
- * themselves, images, products and rows added of sixteen bits), in one expression: drawn chains in which a form meets itself, the others and every
- * user, weights shared, and their backward. At every level: the bits of one thread by two to four,
- * in every run, and what plain calls give. `--seed N` starts elsewhere, SOAK=N goes on longer. */
+ * themselves, images, products and rows added of sixteen bits), in one expression: drawn chains in
+ * which a form meets itself, the others and every user, weights shared, and their backward. At
+ * every level: the bits of one thread by two to four, in every run, and what plain calls give.
+ * `--seed N` starts elsewhere, SOAK=N goes on longer. */
 #include "dync.in.h"
 #include "base/system.h"
 #include "codegen/jit.h"
