@@ -140,6 +140,7 @@
     X(TALL_ROWS, 64, rows, "from here columns are summed by some rows at a time", "peers rows") \
     X(TALL_LANES, 512, lanes, "where there are so many columns", "peers rows") \
     X(TALL_ELEMENTS, 256 * 1024, elements, "and so much beyond the caches", "peers rows") \
+    X(TALL_PLACES, 2048 * 1024, elements, "where argmax and argmin of columns are so, too", "peers rows") \
     X(STRIP_ROWS, 4, rows, "short ones go through each phase together", "lengths layer_norm") \
     X(STRIP_BYTES, 2048, bytes, "short", "lengths layer_norm") \
     X(STRIP_PHASES, 3, phases, "of so many", "peers rows") \

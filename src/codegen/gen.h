@@ -77,8 +77,8 @@ typedef struct dync__gen_red {
     uint8_t kind, type, n_acc;
     /* ordered: float sums and products, whose order of additions is fixed */
     bool ordered, in_regs;
-    int8_t reg[DYNC__GEN_UNROLL];
-    int32_t acc, level; /* in the frame */
+    int8_t reg[2 * DYNC__GEN_UNROLL]; /* vectors of four lanes have eight for a grain */
+    int32_t acc, level;               /* in the frame */
     /* argmax, argmin: of the accumulated extremes, in the frame */
     int32_t where;
     dync__place identity;

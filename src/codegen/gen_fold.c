@@ -106,12 +106,6 @@ static void dync__acc_to_slot(dync__gen *g, const dync__gen_red *r, int x, int u
 
 /* ---- rows side by side ----------------------------------------------------------------------- */
 
-/* Of vector u, in the frame or (tall) where T1 leads. */
-static dync__place dync__acc_level(const dync__gen *g, const dync__gen_red *r, int l, int u)
-{
-    return dync__a_mem(g->tall ? DYNC__G_T1 : DYNC__G_FRAME, r->level + 64 * (l * g->U + u));
-}
-
 /* Level l into the one above it; level 0 is the accumulators. */
 static void dync__acc_up(dync__gen *g, const dync__gen_red *r, int l, bool clear)
 {
@@ -143,6 +137,29 @@ static void dync__acc_up(dync__gen *g, const dync__gen_red *r, int l, bool clear
     dync__gen_drop_temps(g);
 }
 
+/* Tall: what these rows gave into the state, whose levels are key and place. */
+static void dync__acc_place_up(dync__gen *g, const dync__gen_red *r)
+{
+    dync__asm *a = &g->a;
+    dync__vt v = dync__gen_vt(g, DYNC_I64);
+    DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->state));
+    for (int u = 0; u < g->U; u++) {
+        int x[2], y[2], m[2] = {dync__gen_temp_k(g), dync__gen_temp_k(g)};
+        for (int k = 0; k < 2; k++) {
+            x[k] = dync__gen_temp(g), y[k] = dync__gen_temp(g);
+            DYNC__A(a, LOAD, .v = v, .to = x[k], .y = dync__acc_level(g, r, k, u));
+            DYNC__A(a, LOAD, .v = v, .to = y[k],
+                    .y = k            ? dync__gen_at(r->where + 64 * u)
+                         : r->in_regs ? dync__a_reg(r->reg[u])
+                                      : dync__gen_at(r->acc + 64 * u));
+        }
+        dync__acc_better(g, g->V, x, y, m);
+        for (int k = 0; k < 2; k++)
+            DYNC__A(a, STORE, .v = v, .x = x[k], .y = dync__acc_level(g, r, k, u));
+        dync__gen_drop_temps(g);
+    }
+}
+
 DYNC__FN void dync__gen_vertical_carry(dync__gen *g, int phase, int32_t count)
 {
     dync__asm *a = &g->a;
@@ -163,8 +180,12 @@ DYNC__FN void dync__gen_vertical_carry(dync__gen *g, int phase, int32_t count)
 DYNC__FN void dync__gen_vertical_rest(dync__gen *g, int phase)
 {
     for (int i = 0; i < g->red.n; i++)
-        if (g->red.at[i].phase == phase && !g->red.at[i].ordered)
-            dync__acc_up(g, &g->red.at[i], 0, false);
+        if (g->red.at[i].phase == phase && !g->red.at[i].ordered) {
+            if (dync__acc_is_arg(&g->red.at[i]))
+                dync__acc_place_up(g, &g->red.at[i]);
+            else
+                dync__acc_up(g, &g->red.at[i], 0, false);
+        }
 }
 
 DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
@@ -174,7 +195,7 @@ DYNC__FN void dync__gen_reduce_end(dync__gen *g, int phase, int32_t count)
         const dync__gen_red *r = &g->red.at[i];
         dync__vt v = dync__gen_vt(g, dync__acc_type(r));
         if (r->phase != phase || g->slot[r->inst] < 0) continue;
-        for (int k = 0; dync__acc_is_arg(r) && r->in_regs && k < r->n_acc; k++)
+        for (int k = 0; dync__acc_is_arg(r) && r->in_regs && !g->tall && k < r->n_acc; k++)
             DYNC__A(a, STORE, .v = v, .x = r->reg[k], .y = dync__gen_at(r->acc + 64 * k));
         if (!g->vertical) {
             int x = dync__acc_is_arg(r)       ? dync__acc_found(g, r, 0)

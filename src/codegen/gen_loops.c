@@ -235,6 +235,10 @@ DYNC__FN void dync__gen_column_phase(dync__gen *g, int phase)
     dync__gen_reduce_init(g, phase, true, !g->tall && !g->brief);
     if (ordered && !g->brief) dync__gen_clear(g, added);
     dync__gen_clear(g, g->place);
+    if (g->tall && dync__gen_has_places(g, phase)) { /* the first of these rows */
+        DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = dync__gen_arg(8 * DYNC__GW_OUT));
+        DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(g->place));
+    }
     int top = dync__gen_inner_begin(g, counts);
     g->masked = masked;
     dync__gen_emit_list(g);

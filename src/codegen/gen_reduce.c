@@ -130,13 +130,20 @@ static void dync__acc_take_place(dync__gen *g, const dync__gen_red *r, int value
     else
         DYNC__A(a, COMPARE, .v = v, .op = DYNC__IF_GT, .to = m, .x = key, .y = dync__a_reg(acc));
     DYNC__A(a, MERGE, .v = v, .to = acc, .y = dync__a_reg(key), .z = m);
-    DYNC__A(a, STORE_PART, .v = v, .x = at, .y = where, .z = m);
+    if (a->t->n_masks) {
+        DYNC__A(a, STORE_PART, .v = v, .x = at, .y = where, .z = m);
+    } else { /* masked stores take longer there than all this */
+        int best = dync__gen_temp(g);
+        DYNC__A(a, LOAD, .v = v, .to = best, .y = where);
+        DYNC__A(a, MERGE, .v = v, .to = best, .y = dync__a_reg(at), .z = m);
+        DYNC__A(a, STORE, .v = v, .x = best, .y = where);
+    }
     if (!r->in_regs) DYNC__A(a, STORE, .v = v, .x = acc, .y = home);
 }
 
 /* x and its place become y and its own where y is greater, or equal and before it. m[0], m[1]:
  * masks to use. */
-static void dync__acc_better(dync__gen *g, int lanes, const int *x, const int *y, const int *m)
+DYNC__FN void dync__acc_better(dync__gen *g, int lanes, const int *x, const int *y, const int *m)
 {
     dync__asm *a = &g->a;
     dync__vt v = dync__vt_of(DYNC_I64, lanes),
@@ -156,7 +163,14 @@ static void dync__acc_better(dync__gen *g, int lanes, const int *x, const int *y
     DYNC__A(a, MERGE, .v = v, .to = x[1], .y = dync__a_reg(y[1]), .z = m[0]);
 }
 
-/* The place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane). */
+/* Of vector u, in the frame or (tall) where T1 leads. */
+DYNC__FN dync__place dync__acc_level(const dync__gen *g, const dync__gen_red *r, int l, int u)
+{
+    return dync__a_mem(g->tall ? DYNC__G_T1 : DYNC__G_FRAME, r->level + 64 * (l * g->U + u));
+}
+
+/* The place of the first extreme in lane 0 (rows side by side: of accumulator u, or of the state,
+ * in each lane). */
 DYNC__FN int dync__acc_found(dync__gen *g, const dync__gen_red *r, int u)
 {
     dync__asm *a = &g->a;
@@ -165,10 +179,13 @@ DYNC__FN int dync__acc_found(dync__gen *g, const dync__gen_red *r, int u)
     x[0] = dync__gen_temp(g), x[1] = dync__gen_temp(g), y[0] = dync__gen_temp(g),
     y[1] = dync__gen_temp(g);
     m[0] = dync__gen_temp_k(g), m[1] = dync__gen_temp_k(g);
+    if (g->tall) DYNC__A(a, GET, .to = DYNC__G_T1, .y = dync__gen_at(g->state));
     for (int k = u; k < (g->vertical ? u + 1 : r->n_acc); k++) {
         const int *to = k == u ? x : y;
-        DYNC__A(a, LOAD, .v = v, .to = to[0], .y = dync__gen_at(r->acc + 64 * k));
-        DYNC__A(a, LOAD, .v = v, .to = to[1], .y = dync__gen_at(r->where + 64 * k));
+        for (int l = 0; l < 2; l++)
+            DYNC__A(a, LOAD, .v = v, .to = to[l],
+                    .y = g->tall ? dync__acc_level(g, r, l, k)
+                                 : dync__gen_at((l ? r->where : r->acc) + 64 * k));
         if (k > u) dync__acc_better(g, g->V, x, y, m);
     }
     for (; !g->vertical && lanes > 1; lanes /= 2) {

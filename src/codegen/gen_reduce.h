@@ -19,6 +19,10 @@ DYNC__FN int dync__acc_size(const dync__gen *, const dync__gen_red *);
 DYNC__FN void dync__acc_op(dync__gen *, const dync__gen_red *, int lanes, int acc, dync__place x);
 /* the place of the first extreme in lane 0 (rows side by side: of accumulator u, in each lane) */
 DYNC__FN int dync__acc_found(dync__gen *, const dync__gen_red *, int u);
+/* level l of vector u, in the frame or (tall) where T1 leads */
+DYNC__FN dync__place dync__acc_level(const dync__gen *, const dync__gen_red *, int l, int u);
+/* x, key and place, becomes y where y is greater, or equal and before it; m: masks to use */
+DYNC__FN void dync__acc_better(dync__gen *, int lanes, const int *x, const int *y, const int *m);
 /* all accumulators to what their operation begins with */
 DYNC__FN void dync__acc_set(dync__gen *, const dync__gen_red *, dync__vt);
 /* ---- gen_fold.c ------------------------------------------------------------------------------ */

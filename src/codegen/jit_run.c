@@ -9,14 +9,16 @@ DYNC__WARM
 #if DYNC__JIT
 
 /* State of a tall kernel: for each group of lanes three levels of each reduction. Those of sums
- * begin as zeros; of the greatest and least the first level is what they begin with. */
+ * begin as zeros; of the greatest and least the first level is what they begin with (of places
+ * it holds the keys, the second where they stand, at first 0). */
 static void dync__jit_begin_state(const dync__jit *jit, char *state, int64_t bytes)
 {
     int64_t each = jit->state_bytes / jit->n_reduces;
     memset(state, 0, (size_t)bytes);
     for (int i = 0; i < jit->n_reduces; i++) {
         const dync__jit_reduce *r = &jit->reduce[i];
-        bool max = r->kind == DYNC__R_MAX, real = dync__gen_type_float(r->type);
+        bool real = dync__gen_type_float(r->type),
+             max = r->kind == DYNC__R_MAX || r->kind >= DYNC__R_ARGMAX;
         int64_t size = (int64_t)dync__type_bytes(r->type),
                 most = r->type == DYNC_I32 ? INT32_MAX : INT64_MAX;
         if (!max && r->kind != DYNC__R_MIN) continue;

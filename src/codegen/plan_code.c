@@ -157,22 +157,25 @@ DYNC__FN const char *dync__jb_plan(dync__jb *j)
     return NULL;
 }
 
-/* Many rows of columns beyond the second-level cache, summed, or their greatest or least: down all
- * rows at once the processor prefetches nothing, by sixteen rows it does. */
+/* Many rows of columns beyond the second-level cache, summed, or their greatest or least, or where
+ * those are: down all rows at once the processor prefetches nothing, by sixteen rows it does.
+ * Places are two vectors of 64 bits, and pay from more elements on. */
 DYNC__FN bool dync__jb_is_tall(const dync__jb *j)
 {
     const dync__loop_plan *b = j->b;
     bool tall = j->g->vertical && b->has_reduce && !b->has_scan && b->n_phases == 1 &&
                 j->inner.n == 1 && j->g->list[1].n == 0 && !b->k->uses_random &&
                 !dync__sz_lt(b->n_inner, DYNC__TALL_ROWS) &&
-                !dync__sz_lt(j->lanes, DYNC__TALL_LANES) &&
-                !dync__sz_lt(dync__sz_mul(b->n_inner, j->lanes), DYNC__TALL_ELEMENTS);
+                !dync__sz_lt(j->lanes, DYNC__TALL_LANES);
+    int64_t from = DYNC__TALL_ELEMENTS;
     for (int i = 0; i < j->g->red.n; i++) {
         const dync__gen_red *r = &j->g->red.at[i];
-        tall &= (r->ordered && r->kind == DYNC__R_SUM) ||
+        bool places = r->kind >= DYNC__R_ARGMAX;
+        tall &= (r->ordered && r->kind == DYNC__R_SUM) || places ||
                 (r->type != DYNC_BOOL && (r->kind == DYNC__R_MAX || r->kind == DYNC__R_MIN));
+        if (places) from = DYNC__TALL_PLACES;
     }
-    return tall;
+    return tall && !dync__sz_lt(dync__sz_mul(b->n_inner, j->lanes), from);
 }
 
 /* A block kernel without rows of its own, short enough to be written V times over, whose transposed

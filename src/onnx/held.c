@@ -179,8 +179,8 @@ static bool dync__onnx_contents_equal(const dync__tensor *a, const dync__tensor 
 
 DYNC__FN dync__tensor *dync__onnx_held_same(dync__onnx_loaded *l, dync__tensor *t)
 {
-    if (t->numel == 0 || t->numel > DYNC__ONNX_SAME_MOST || t->device != DYNC_CPU ||
-        !dync__layout_is_contiguous(&t->lay))
+    if (t->numel == 0 || t->numel > DYNC__ONNX_SAME_MOST ||
+        !dync__device_is(t->device, DYNC__DEV_HOST) || !dync__layout_is_contiguous(&t->lay))
         return t;
     size_t bytes = (size_t)t->numel * (size_t)dync__dtype_info(t->dtype)->bytes;
     uint64_t at, h = dync__hash_bytes(dync__tensor_data(t), bytes, (uint64_t)t->dtype + 3);

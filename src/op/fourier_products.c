@@ -250,7 +250,8 @@ DYNC__FN bool dync__ft_has_kernel(const dync__ft *f, int64_t n, dync__ft_kind k)
 #if defined(DYNC_SMALL)
     return (void)f, (void)n, (void)k, false;
 #else
-    return !f->plain && f->device == DYNC_CPU && n > (k.half ? 2 : 1) * DYNC__FT_FEW;
+    return !f->plain && dync__device_is(f->device, DYNC__DEV_HOST) &&
+           n > (k.half ? 2 : 1) * DYNC__FT_FEW;
 #endif
 }
 static dync__dt *dync__ft_by_kernel(const dync__ft *f, dync__dt *x, int64_t n, dync__ft_kind k)
