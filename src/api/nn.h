@@ -182,7 +182,6 @@ DYNC_API dync_status dync_module_to_dtype(dync_module *m, dync_dtype dtype);
  *   errors  DYNC_ERR_IO, DYNC_ERR_FORMAT (not such a file), DYNC_ERR_VALUE (a name is missing or
  *           unknown), DYNC_ERR_SHAPE, DYNC_ERR_DTYPE
  *   notes   a failed load leaves the module as it was
- *   thread  dync_module_save: any; dync_module_load: not while running
  *   thread  dync_module_save: any; dync_module_load: not while running */
 DYNC_API dync_status dync_module_save(dync_module *m, const char *path);
 DYNC_API dync_status dync_module_save_at(dync_module *m, const char *path, dync_loc at);

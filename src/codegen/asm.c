@@ -22,6 +22,22 @@ DYNC__FN int dync__a_label(dync__asm *a)
     return a->label.n - 1;
 }
 
+DYNC__FN void dync__a_halves(dync__asm *a, dync__vt v, int t, int to, int left)
+{
+    int bytes = dync__dtype_info((dync_dtype)v.type)->bytes;
+    for (int half = v.lanes / 2; half > 0; half /= 2) {
+        int next = dync__a_label(a);
+        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = left, .n = half, .label = next);
+        DYNC__A(a, STORE, .v = dync__vt_of(v.type, half), .x = t, .y = dync__a_mem(to, 0));
+        if (half > 1) DYNC__A(a, ADD_N, .y = dync__a_reg(to), .n = half * bytes);
+        if (half * bytes >= 16)
+            DYNC__A(a, HALF, .v = dync__vt_of(v.type, 2 * half), .to = t, .x = t);
+        else if (half > 1)
+            DYNC__A(a, DOWN, .v = dync__vt_of(v.type, 16 / bytes), .to = t, .x = t, .n = half);
+        DYNC__A(a, LABEL, .label = next);
+    }
+}
+
 DYNC__FN dync__place dync__a_constant64(dync__asm *a, const void *bytes)
 {
     int at = 0;

@@ -33,6 +33,10 @@ DYNC__FN int dync__a_label(dync__asm *); /* a new one, to be bound by LABEL */
 /* A constant repeated over 64 bytes: `width` bytes of bits; equal ones are shared. The operand. */
 DYNC__FN dync__place dync__a_constant(dync__asm *, uint64_t bits, int width);
 DYNC__FN dync__place dync__a_constant64(dync__asm *, const void *bytes); /* 64 bytes as they are */
+/* The first lanes of a vector of 4- or 8-byte integers in t, fewer than all, as many as general
+ * register `left` tells, to where general register `to` leads: half of them, half of the others and
+ * so on. t and `to` change. For targets where masked stores are slow. */
+DYNC__FN void dync__a_halves(dync__asm *, dync__vt, int t, int to, int left);
 /* is a listing wanted: by DYNC_LOG=code or asm, or by who watches? */
 DYNC__FN bool dync__a_listed(void);
 /* For tests: fn sees each piece of code as it is finished. NULL: nobody does. */

@@ -73,8 +73,8 @@ typedef struct dync__gt_args {
     const void *more[DYNC__AFTER_MORE];
     int64_t more_step[DYNC__AFTER_MORE];
     int64_t a_next, c_next, more_next[DYNC__AFTER_MORE]; /* MANY: from block to block, as b_next */
-    int64_t mask; /* of the last vector, set by dync__gt_do: bits, words */
-    const void *lanes;
+    int64_t mask;      /* of the last vector, set by dync__gt_do: bits, or where masks have no */
+    const void *lanes; /* registers the number of lanes, and words */
 } dync__gt_args;
 typedef void(DYNC__CODE *dync__gt_fn)(dync__gt_args *);
 

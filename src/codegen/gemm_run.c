@@ -363,7 +363,7 @@ DYNC__FN dync__gt_fn dync__gt_find(int kind, int type, int flags, int rows, int 
     if (tail) {
         bool counts = !t->part(t, (int)dync__gt_bytes(type));
         if (counts && t->vector_bytes > 16) return NULL;
-        x->mask = counts ? tail : ((int64_t)1 << tail) - 1;
+        x->mask = t->n_masks && !counts ? ((int64_t)1 << tail) - 1 : tail;
         x->lanes = dync__gt_words + 16 - tail * (type == DYNC__GT_F64 ? 2 : 1);
     }
     return dync__gt_code(t, kind, type, flags | (tail ? DYNC__GT_TAIL : 0), rows, vectors);

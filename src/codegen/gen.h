@@ -98,10 +98,10 @@ typedef struct dync__gen_cone {
 
 /* The tile around a list of after.h: where operand `source` lies for the accumulator at hand; the
  * register of the lanes that the last vector has (a mask's, 0: all), or, where the target has no
- * access under masks, the general register with their number. */
+ * access under masks, the general register with their number. count: that, beside a vector mask. */
 typedef struct dync__gen_tile {
     dync__place (*at)(const struct dync__gen_tile *, int source);
-    int8_t mask, left;
+    int8_t mask, left, count;
 } dync__gen_tile;
 /* Sums of rows x vectors in registers from 0 on: one step adds element i of a, in all lanes, times
  * vector v of b. Where those lie only the tile knows (`of`), u is the number of the step. load:

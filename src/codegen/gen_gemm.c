@@ -293,7 +293,7 @@ static void dync__gt_emit(dync__gtx *g, int kind)
 }
 
 /* What stands for the lanes of the part: a mask, or their number. */
-static void dync__gt_tile_of(dync__gtx *g, const dync__target *t)
+static void dync__gt_tile_of(dync__gtx *g, const dync__target *t, int kind)
 {
     g->tile.at = dync__gt_source;
     if (!(g->flags & DYNC__GT_TAIL)) return;
@@ -301,6 +301,7 @@ static void dync__gt_tile_of(dync__gtx *g, const dync__target *t)
         g->tile.left = DYNC__G_A5;
     else
         g->tile.mask = (int8_t)(t->n_masks ? 1 : t->n_vectors - 1);
+    if (kind == DYNC__GT_TILE && g->tile.mask && t->n_masks == 0) g->tile.count = DYNC__G_A5;
 }
 
 DYNC__FN bool dync__gt_generate(const dync__target *t, int kind, int type, int rows, int vectors,
@@ -323,7 +324,7 @@ DYNC__FN bool dync__gt_generate(const dync__target *t, int kind, int type, int r
                        : type == DYNC__GT_U8 ? DYNC_I32
                                              : DYNC_F32,
                        g.bytes / (wide ? 8 : 4));
-    dync__gt_tile_of(&g, t);
+    dync__gt_tile_of(&g, t, kind);
     g.flags = flags;
     dync__after list = dync__gt_after_list(kind == DYNC__GT_TILE ? flags : 0, type);
     g.after = dync__gen_after_new(&arena, &g.tile, t, g.vt.lanes, &list);

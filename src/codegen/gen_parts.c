@@ -39,7 +39,8 @@ DYNC__FN bool dync__gt_part(const dync__gtx *g, int v)
 /* The registers that callers want back, those of rows and of the part. */
 DYNC__FN int dync__gt_saved(const dync__gtx *g)
 {
-    return 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | (g->tile.left ? 1 << g->tile.left : 0);
+    return 1 << DYNC__G_A0 | 1 << DYNC__G_T2 | (g->tile.left ? 1 << g->tile.left : 0) |
+           (g->tile.count ? 1 << g->tile.count : 0);
 }
 
 DYNC__FN void dync__gt_mask(dync__gtx *g)
@@ -50,6 +51,7 @@ DYNC__FN void dync__gt_mask(dync__gtx *g)
     else if (g->a->t->n_masks)
         DYNC__A(g->a, TAIL_GET, .v = g->vt, .to = g->tile.mask, .y = DYNC__GT_ARG(mask));
     else {
+        if (g->tile.count) dync__gt_get(g, g->tile.count, DYNC__GT_ARG(mask));
         dync__gt_get(g, DYNC__G_T0, DYNC__GT_ARG(lanes));
         DYNC__A(g->a, LOAD, .v = g->vt, .to = g->tile.mask, .y = dync__a_mem(DYNC__G_T0, 0));
     }
@@ -77,12 +79,17 @@ DYNC__FN void dync__gt_load_b(dync__gtx *g, int reg, dync__place from, bool part
 
 DYNC__FN void dync__gt_store(dync__gtx *g, int reg, dync__place to, bool part)
 {
-    if (!part)
+    dync__vt words = dync__vt_of(g->wide ? DYNC_I64 : DYNC_I32, g->vt.lanes);
+    if (!part) {
         DYNC__A(g->a, STORE, .v = g->vt, .x = reg, .y = to);
-    else if (g->tile.left)
+    } else if (g->tile.left) {
         dync__gen_elements(g->a, g->vt, reg, to, g->tile.left, true);
-    else
+    } else if (g->tile.count) {
+        DYNC__A(g->a, ADDRESS, .to = DYNC__G_T0, .y = to);
+        dync__a_halves(g->a, words, reg, DYNC__G_T0, g->tile.count);
+    } else {
         DYNC__A(g->a, STORE_PART, .v = g->vt, .x = reg, .y = to, .z = g->tile.mask);
+    }
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -91,17 +91,7 @@ static void dync__gen_store_halves(dync__gen *g, int stream, int r)
     DYNC__A(a, JUMP, .label = done);
     DYNC__A(a, LABEL, .label = part);
     DYNC__A(a, LOAD, .v = v, .to = t, .y = dync__a_reg(r));
-    for (int half = g->V / 2; half > 0; half /= 2) {
-        int next = dync__a_label(a);
-        DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = DYNC__G_T2, .n = half, .label = next);
-        DYNC__A(a, STORE, .v = dync__vt_of(type, half), .x = t, .y = to);
-        if (half > 1) DYNC__A(a, ADD_N, .y = dync__a_reg(DYNC__G_T0), .n = half * bytes);
-        if (half * bytes >= 16)
-            DYNC__A(a, HALF, .v = dync__vt_of(type, 2 * half), .to = t, .x = t);
-        else if (half > 1)
-            DYNC__A(a, DOWN, .v = dync__vt_of(type, 16 / bytes), .to = t, .x = t, .n = half);
-        DYNC__A(a, LABEL, .label = next);
-    }
+    dync__a_halves(a, v, t, DYNC__G_T0, DYNC__G_T2);
     DYNC__A(a, LABEL, .label = done);
 }
 

@@ -1,11 +1,31 @@
 /* kernel/gemm_fix.c, kernel/matmul.c: batches of small products by one call for each tile are the
- * products alone, bit for bit, for all sizes, strides and types; with what follows them, too. */
+ * products alone, bit for bit, for all sizes, strides and types; with what follows them, too; at
+ * every level. */
 #include "../../src/dync.in.h"
 #include "../../src/kernel/gemm.h"
 #include "../test.h"
 #include "../tol.h"
 #include "guarded.h"
-#define TEST_AFTER_EACH (dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+#define TEST_AFTER_EACH \
+    (dync__cpu_pretend(0), dync_shutdown(), dync_clear_error(), dync_on_error(NULL, NULL))
+
+static void at_every_level(void (*body)(void))
+{
+    static const unsigned levels[] = {
+        0, /* plain C */
+        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C,
+        DYNC__CPU_AVX2 | DYNC__CPU_FMA | DYNC__CPU_F16C | DYNC__CPU_AVX512,
+    };
+    unsigned has = dync__cpu_features();
+    for (int l = 0; l < DYNC__COUNT_OF(levels); l++) {
+        if ((has & levels[l]) != levels[l]) continue;
+        dync_shutdown();
+        dync__cpu_pretend(levels[l] | DYNC__CPU_KNOWN);
+        int failures = test__state.failures;
+        body();
+        if (test__state.failures > failures) printf("  at level %d\n", l);
+    }
+}
 
 /* An operand of n matrices [rows, columns] in memory that ends with it. */
 typedef struct operand {
@@ -66,9 +86,13 @@ static void check_many(int type)
     dync__gemm_fixed_free(fixed);
     guarded_free(a.own), guarded_free(b.own), guarded_free(c[0]), guarded_free(c[1]);
 }
+static void many_products(void)
+{
+    for (int i = 0; i < 1000; i++) check_many(i % 2 ? DYNC__GT_F64 : DYNC__GT_F32);
+}
 TEST(many_small_products_are_products_alone)
 {
-    for (int i = 0; i < 2000; i++) check_many(i % 2 ? DYNC__GT_F64 : DYNC__GT_F32);
+    at_every_level(many_products);
     EXPECT_EQ_INT(test__state.failures, 0);
 }
 
@@ -126,11 +150,15 @@ static void check_program(int i)
                (int)n, (int)heads, (int)m, (int)k, (int)columns);
     dync_compiled_free(f);
 }
-TEST(what_follows_small_products)
+static void many_programs(void)
 {
-    for (int i = 0; i < 300; i++) DYNC_SCOPE {
+    for (int i = 0; i < 200; i++) DYNC_SCOPE {
         check_program(i);
     }
+}
+TEST(what_follows_small_products)
+{
+    at_every_level(many_programs);
     EXPECT_EQ_INT(dync_error(), DYNC_OK);
 }
 
