@@ -24,7 +24,7 @@ DYNC__FN int dync__a_label(dync__asm *a)
 
 DYNC__FN void dync__a_halves(dync__asm *a, dync__vt v, int t, int to, int left)
 {
-    int bytes = dync__dtype_info((dync_dtype)v.type)->bytes;
+    int bytes = dync__dtype_info(v.type)->bytes;
     for (int half = v.lanes / 2; half > 0; half /= 2) {
         int next = dync__a_label(a);
         DYNC__A(a, TEST_JUMP, .op = DYNC__IF_EQ, .x = left, .n = half, .label = next);
