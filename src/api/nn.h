@@ -42,7 +42,7 @@ DYNC_API dync_module *dync_nn_rnn(int64_t input, int64_t hidden, int layers, boo
 DYNC_API dync_module *dync_nn_gru(int64_t input, int64_t hidden, int layers, bool bidirectional);
 /* dync_module_call(m, query, key, value, mask): query [batch, L, features], key and value [batch,
  * S, features] (DYNC_NONE or left out: the query), a mask as scaled_dot_product_attention takes it;
- * gives [batch, L, features]. PyTorch's with batch_first.
+ * gives [batch, L, features]; all of them may be without the batch. PyTorch's with batch_first.
  *   thread  any */
 DYNC_API dync_module *dync_nn_multihead_attention(int64_t features, int heads);
 DYNC_API dync_module *dync_nn_max_pool2d(int kernel, int stride, int padding);

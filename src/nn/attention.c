@@ -16,13 +16,34 @@ static dync_tensor *dync__mha_project(dync__module *m, dync_tensor *x, int i)
     return dync_transpose(y, 1, 2);
 }
 
+/* An input as [N, L, E]: one without a batch, [L, E], is a batch of one. *rank: what all have, 0
+ * before the first. NULL and an error on failure. */
+static dync_tensor *dync__mha_input(const dync__module *m, dync_value arg, int *rank)
+{
+    dync_tensor *x = dync_as_tensor(arg);
+    const dync__tensor *in = x ? dync__open(x) : NULL;
+    if (!in) return NULL;
+    int own = dync_ndim(x);
+    bool good = (own == 2 || own == 3) && (!*rank || own == *rank) &&
+                dync__sz_eq(in->lay.shape[own - 1], m->ints[0]);
+    if (!good)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "MultiheadAttention: expected [batch, length, %lld], or all of "
+                          "[length, %lld]",
+                          (long long)m->ints[0], (long long)m->ints[0]),
+               NULL;
+    *rank = own;
+    return own == 2 ? dync_unsqueeze(x, 0) : x;
+}
+
 /* query [N, L, E], key and value [N, S, E] (none: the query), mask [L, S] or [N, heads, L, S]
- * (none: all is seen) -> [N, L, E] in[1] and in[2] are the tensor before them where they are
- * missing. NONE and an error on failure. */
+ * (none: all is seen) -> [N, L, E]; without N all of them, the mask [L, S] or [heads, L, S]. in[1]
+ * and in[2] are the tensor before them where they are missing. NONE and an error on failure. */
 DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_value *args,
                                                     int nargs)
 {
     dync_tensor *in[3], *mask = NULL;
+    int rank = 0;
     if (nargs < 1 || nargs > 4) {
         dync__fail(DYNC_ERR_VALUE,
                    "MultiheadAttention: expected query, key, value, mask; got %d arguments", nargs);
@@ -30,13 +51,8 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_
     }
     for (int i = 0; i < 3; i++) {
         bool given = i < nargs && args[i].kind != DYNC_KIND_NONE;
-        in[i] = given || i == 0 ? dync_as_tensor(args[i]) : in[i - 1];
+        in[i] = given || i == 0 ? dync__mha_input(m, args[i], &rank) : in[i - 1];
         if (!in[i]) return DYNC_NONE;
-        if (dync_ndim(in[i]) != 3 || !dync__sz_eq(dync__open(in[i])->lay.shape[2], m->ints[0])) {
-            dync__fail(DYNC_ERR_SHAPE, "MultiheadAttention: expected [batch, length, %lld]",
-                       (long long)m->ints[0]);
-            return DYNC_NONE;
-        }
     }
     if (nargs == 4 && args[3].kind != DYNC_KIND_NONE && !(mask = dync_as_tensor(args[3])))
         return DYNC_NONE;
@@ -45,6 +61,7 @@ DYNC__FN dync_value dync__layer_multihead_attention(dync__module *m, const dync_
     dync_tensor *y = dync_scaled_dot_product_attention(q, k, v, mask, 0, false, DYNC_NONE);
     y = dync_flatten(dync_transpose(y, 1, 2), 2, 3);
     y = dync__module_call_one(m->child.at[0], y);
+    if (rank == 2) y = dync_squeeze(y, 0);
     return y ? dync_v_tensor(y) : DYNC_NONE;
 }
 

@@ -46,6 +46,8 @@ DYNC__RARE static dync_status dync__optim_check(dync_optim_kind kind, const dync
                           "dync_optim: invalid betas: %g, %g; expected 0 <= beta < 1",
                           dync__float_told(o->beta1), dync__float_told(o->beta2));
     DYNC__TRY(dync__optim_least("epsilon value", o->eps));
+    /* below 0: none; NaN is neither */
+    DYNC__TRY(dync__optim_least("weight_decay value", o->weight_decay < 0 ? 0 : o->weight_decay));
     if (o->nesterov && !(o->momentum > 0))
         return dync__fail(DYNC_ERR_VALUE, "dync_optim: "
                                           "nesterov momentum "

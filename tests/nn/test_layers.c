@@ -126,6 +126,38 @@ TEST(attention_with_a_mask)
           input(dync_shape(2, 5, 6), n + 2), input(dync_shape(3, 5), n + 3));
 }
 
+TEST(attention_without_a_batch)
+{
+    dync_module *m = dync_nn_multihead_attention(6, 2);
+    int n = fill_weights(m);
+    CHECK(m, sample_mha_unbatched, input(dync_shape(4, 6), n));
+    m = dync_nn_multihead_attention(6, 3);
+    n = fill_weights(m);
+    CHECK(m, sample_mha_unbatched_masked, input(dync_shape(3, 6), n),
+          input(dync_shape(5, 6), n + 1), input(dync_shape(5, 6), n + 2),
+          input(dync_shape(3, 3, 5), n + 3));
+}
+
+TEST(attention_takes_inputs_of_one_rank)
+{
+    QUIET;
+    dync_module *m = dync_nn_multihead_attention(6, 2);
+    dync_tensor *batch = dync_ones(dync_shape(1, 4, 6)), *plain = dync_ones(dync_shape(4, 6)),
+                *wrong[4] = {dync_ones(dync_shape(6)), dync_ones(dync_shape(4, 5)),
+                             dync_ones(dync_shape(1, 4, 5)), dync_ones(dync_shape(1, 1, 4, 6))};
+    for (int i = 0; i < 6; i++) {
+        dync_value v = i < 4    ? dync_module_call(m, wrong[i])
+                       : i == 4 ? dync_module_call(m, batch, plain)
+                                : dync_module_call(m, plain, plain, batch);
+        EXPECT(v.kind == DYNC_KIND_NONE);
+        EXPECT_STATUS(dync_error(), DYNC_ERR_SHAPE);
+        EXPECT_HAS_STR(dync_error_message(), "expected [batch, length, 6], or all of [length, 6]");
+        dync_clear_error();
+    }
+    dync_module_free(m);
+    dync_shutdown();
+}
+
 TEST(convolutions)
 {
     dync_module *m = dync_nn_conv_transpose2d(2, 3, 3, 2, 1, true);

@@ -612,6 +612,11 @@ TEST(errors_of_optimizers)
     expect_error(DYNC_ERR_VALUE, "nesterov momentum requires a momentum");
     EXPECT(dync_optim_new(DYNC_OPTIM_ADAM, 1, &w, (dync_optim_options){.beta1 = 1}) == NULL);
     expect_error(DYNC_ERR_VALUE, "invalid betas");
+    for (int k = 0; k < 3; k++) {
+        dync_optim_options nan = {.weight_decay = NAN};
+        EXPECT(dync_optim_new((dync_optim_kind)k, 1, &w, nan) == NULL);
+        expect_error(DYNC_ERR_VALUE, "invalid weight_decay value: nan");
+    }
     EXPECT(dync_sgd(NULL) == NULL);
     expect_error(DYNC_ERR_VALUE, "the module is NULL");
     EXPECT_STATUS(dync_optim_step(NULL), DYNC_ERR_VALUE);

@@ -47,6 +47,10 @@ m, x = run(nn.MultiheadAttention(6, 2, batch_first=True), (2, 4, 6))
 samples['mha_self'] = flat(m(x[0], x[0], x[0], need_weights=False)[0])
 m, x = run(nn.MultiheadAttention(6, 3, batch_first=True), (2, 3, 6), (2, 5, 6), (2, 5, 6), (3, 5))
 samples['mha_masked'] = flat(m(x[0], x[1], x[2], attn_mask=x[3], need_weights=False)[0])
+m, x = run(nn.MultiheadAttention(6, 2), (4, 6))
+samples['mha_unbatched'] = flat(m(x[0], x[0], x[0], need_weights=False)[0])
+m, x = run(nn.MultiheadAttention(6, 3), (3, 6), (5, 6), (5, 6), (3, 3, 5))
+samples['mha_unbatched_masked'] = flat(m(x[0], x[1], x[2], attn_mask=x[3], need_weights=False)[0])
 m, x = run(nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1), (1, 2, 3, 2))
 samples['conv_transpose2d'] = flat(m(*x))
 m, x = run(nn.Conv1d(2, 3, 3, stride=2, padding=1), (2, 2, 7))
@@ -59,8 +63,8 @@ m, x = run(nn.LeakyReLU(0.1), (7,))
 samples['leaky_relu'] = flat(m(*x))
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'nn', 'samples.c'), 'w') as f:
-    f.write('/* tests/nn/samples.c: what PyTorch %s gives for layers filled by a formula. Written by tests/oracle/nn.py, which says how;\n'
-            ' * read by tests/nn/test_layers.c. */\n' % torch.__version__.split('+')[0])
+    f.write('/* tests/nn/samples.c: what PyTorch %s gives for layers filled by a formula. Written by\n'
+            ' * tests/oracle/nn.py, which says how; read by tests/nn/test_layers.c. */\n' % torch.__version__.split('+')[0])
     for name, v in samples.items():
         f.write('static const float sample_%s[%d] = {' % (name, len(v)))
         for i in range(0, len(v), 8):
