@@ -4,7 +4,7 @@
  *   DYNC_STATIC           every function static: several private copies may live in one program
  *   DYNC_MALLOC(n) DYNC_REALLOC(p, n) DYNC_FREE(p)   the allocator; all three or none
  *   DYNC_NO_JIT           no machine code: the portable tile interpreter runs everything
- *   DYNC_NO_THREADS       no thread pool, no thread-local state, no atomics
+ *   DYNC_NO_THREADS       no thread pool, no thread-local state, no atomics: one thread calls
  *   DYNC_NO_STDIO         no files, nothing printed
  *   DYNC_NO_ENV           environment variables are not read
  *   DYNC_NO_ATOMICS       plain counters: for compilers without atomic builtins

@@ -103,7 +103,8 @@ static void dync__ca_cache_free(void)
 
 DYNC__DATA void (*dync__reset_backwards)(void) = dync__ca_cache_free;
 
-/* Its function is dynamic from the start: sizes of backwards change as those of forwards do. */
+/* Its function is dynamic from the start, where there are open sizes: those of backwards change as
+ * those of forwards do. */
 static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, const dync_backend *b)
 {
     dync__ca_entry *e = dync__calloc(sizeof *e);
@@ -121,7 +122,7 @@ static dync__ca_entry *dync__ca_entry_new(const dync__ca *c, uint64_t hash, cons
                                 .double_backward = c->walk->create_graph,
                                 .recompile_limit = DYNC__CA_RECOMPILES,
                                 .backend_object = &wrap,
-                                .dynamic = DYNC_DYNAMIC_ON};
+                                .dynamic = DYNC__SYM_NONE ? DYNC_DYNAMIC_OFF : DYNC_DYNAMIC_ON};
     dync_callee callee = dync_fnv(dync__ca_body);
     callee.user = e;
     if (e->word && e->source)
