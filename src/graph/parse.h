@@ -41,6 +41,7 @@ DYNC__FN char *dync__parse_name(dync__parser *q);
 DYNC__FN bool dync__parse_int(dync__parser *q, int64_t *out);
 DYNC__FN bool dync__parse_add_node(dync__parser *q, dync__node *node, const char *name);
 DYNC__FN bool dync__parse_items(dync__parser *q, const char *close, int depth, dync__arg *out);
+DYNC__FN bool dync__parse_device(dync__parser *q, bool code, int *device);
 DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out);
 DYNC__FN bool dync__parse_pattern(dync__parser *q, const char *pattern, const dync__op_row *row,
                                   dync__arg *args, int *nargs);

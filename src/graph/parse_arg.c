@@ -215,28 +215,45 @@ DYNC__FN bool dync__parse_string(dync__parser *q, dync__arg *out)
     return !failed || dync__parse_no_memory(q);
 }
 
+/* A device, in C or by its name, as the table of devices spells it (tensor/device.h). False: none
+ * stands here, or the text has failed. */
+DYNC__FN bool dync__parse_device(dync__parser *q, bool code, int *device)
+{
+    for (int kind = 0; kind < DYNC__DEVICE_KINDS; kind++) {
+        const dync__device *row = dync__device_row(kind);
+        bool numbered = (row->is & DYNC__DEV_NUMBERED) != 0;
+        const char *name = code ? row->code : row->name, *number = strchr(name, '%');
+        char word[DYNC__DEVICE_TEXT];
+        int64_t i = 0;
+        dync__format(word, sizeof word, "%.*s%s",
+                     (int)(number ? number - name : (ptrdiff_t)strlen(name)), name,
+                     numbered && !code ? ":" : "");
+        if (!dync__parse_take(q, word)) continue;
+        if (numbered && (!dync__parse_int(q, &i) || i < 0 || i > 127))
+            return dync__parse_fail(q, "a device number");
+        *device = kind | (int)i << 8;
+        return !number || dync__parse_need(q, number + 2);
+    }
+    return false;
+}
+
 /* Words that are arguments, with what they are. */
 static const struct {
     const char *text;
     uint8_t kind;
     int value;
 } dync__parse_words[] = {
-    {"NULL", DYNC__A_NONE, 0},
-    {"DYNC_NONE", DYNC__A_NONE, 0},
-    {"true", DYNC__A_BOOL, 1},
-    {"false", DYNC__A_BOOL, 0},
-    {"DYNC_TRUE", DYNC__A_BOOL, 1},
-    {"DYNC_FALSE", DYNC__A_BOOL, 0},
-    {"DYNC_CPU", DYNC__A_DEVICE, DYNC_CPU},
-    {"DYNC_META", DYNC__A_DEVICE, DYNC_META},
-    {"DYNC_SCALAR", DYNC__A_DIMS, 0},
-    {"DYNC_ALL", DYNC__A_DIMS, 0},
+    {"NULL", DYNC__A_NONE, 0},        {"DYNC_NONE", DYNC__A_NONE, 0},
+    {"true", DYNC__A_BOOL, 1},        {"false", DYNC__A_BOOL, 0},
+    {"DYNC_TRUE", DYNC__A_BOOL, 1},   {"DYNC_FALSE", DYNC__A_BOOL, 0},
+    {"DYNC_SCALAR", DYNC__A_DIMS, 0}, {"DYNC_ALL", DYNC__A_DIMS, 0},
 };
 
 /* depth: of lists and wrappers around it, which is limited, as the text may be a stranger's. */
 DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
 {
     int64_t i;
+    int device;
     *out = dync__arg_none();
     if (depth > DYNC__PARSE_DEPTH) return dync__parse_fail(q, "an expression that is less deep");
     for (int k = 0; k < DYNC__COUNT_OF(dync__parse_words); k++)
@@ -253,12 +270,8 @@ DYNC__FN bool dync__parse_arg(dync__parser *q, int depth, dync__arg *out)
         return dync__parse_arg(q, depth + 1, out) && dync__parse_need(q, ")");
     if (dync__parse_take(q, "DYNC_END")) return *out = dync__arg_i(INT64_MAX), true;
     if (dync__parse_take(q, "(-DYNC_END - 1)")) return *out = dync__arg_i(INT64_MIN), true;
-    if (dync__parse_take(q, "DYNC_CUDA_AT(")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
-            return dync__parse_fail(q, "a device number");
-        *out = dync__arg_device((int)(DYNC_CUDA | i << 8));
-        return dync__parse_need(q, ")");
-    }
+    if (dync__parse_device(q, true, &device)) return *out = dync__arg_device(device), true;
+    if (q->status != DYNC_OK) return false;
     if (dync__parse_take(q, "dync_shape("))
         return dync__parse_items(q, ")", depth, out) && dync__parse_as_dims(q, out);
     if (dync__parse_take(q, "dync_tuple_of(0, NULL)")) return out->kind = DYNC__A_LIST, true;

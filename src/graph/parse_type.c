@@ -89,12 +89,7 @@ static bool dync__parse_info(dync__parser *q, dync__info *info, bool *requires_g
     if (dync__parse_take(q, "+") &&
         (!dync__parse_int(q, &info->lay.offset) || info->lay.offset < 0))
         return dync__parse_fail(q, "an offset");
-    if (dync__parse_take(q, "cuda:")) {
-        if (!dync__parse_int(q, &i) || i < 0 || i > 127)
-            return dync__parse_fail(q, "a device number");
-        info->device = (int)(DYNC_CUDA | i << 8);
-    }
-    if (dync__parse_take(q, "meta")) info->device = DYNC_META;
+    if (!dync__parse_device(q, false, &info->device) && q->status != DYNC_OK) return false;
     if (dync__parse_take(q, "@")) {
         if (!dync__parse_int(q, &i) || i < 0 || i >= DYNC__MAX_ARGS)
             return dync__parse_fail(q, "an argument's number");

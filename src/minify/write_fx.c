@@ -33,7 +33,8 @@ static void dync__write_fx_attr(dync__fx_printer *p, const dync__node *node, boo
 {
     const dync__info *info = &node->info[0];
     const dync__dtype_row *dtype = dync__dtype_info(info->dtype);
-    bool cuda = dync__device_is(info->device, DYNC__DEV_NUMBERED);
+    const char *device = dync__device_row(info->device)->name; /* as torch calls it, too */
+    bool there = dync__device_is(info->device, DYNC__DEV_NUMBERED);
     dync__str path = {0};
     dync__fx_printer q = {.s = &path, .g = p->g, .flat_attrs = true};
     dync__fx_attr_path(&q, node->target);
@@ -49,10 +50,11 @@ static void dync__write_fx_attr(dync__fx_printer *p, const dync__node *node, boo
         if (!parameter)
             dync__str_add(p->s, dtype->kind == 'f' ? "torch.randn(" : "torch.randint(1, size=");
         dync__text_shape(p->s, p->g, info->lay.ndim, info->lay.shape);
-        dync__str_addf(p->s, ", dtype=torch.%s%s)", dtype->name,
-                       parameter && cuda ? ", device=\"cuda\"" : "");
+        dync__str_addf(p->s, ", dtype=torch.%s", dtype->name);
+        if (parameter && there) dync__str_addf(p->s, ", device=\"%s\"", device);
+        dync__str_addc(p->s, ')');
     }
-    if (!parameter && cuda) dync__str_add(p->s, ".cuda()");
+    if (!parameter && there) dync__str_addf(p->s, ".%s()", device);
     dync__str_add(p->s, ")\n");
     dync__str_free(&path);
 }

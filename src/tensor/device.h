@@ -10,6 +10,7 @@ struct dync__inner;
 struct dync__kcall;
 struct dync__kernel;
 
+enum { DYNC__DEVICE_KINDS = DYNC_META + 1 }; /* rows that are devices */
 enum {
     DYNC__DEV_HOST = 1,     /* memory is main memory, read by C code and machine code of kernel/ */
     DYNC__DEV_DATA = 2,     /* tensors have elements */

@@ -325,6 +325,35 @@ TEST(c_form_of_arguments)
     dync__graph_unref(g);
 }
 
+/* By the names of the table of devices, which need not have any. */
+TEST(c_form_of_devices)
+{
+    static const int devices[] = {DYNC_CPU, DYNC_META, DYNC_CUDA, DYNC_CUDA_AT(3),
+                                  DYNC_CUDA_AT(127)};
+    dync__graph *g = dync__graph_new("f");
+    dync__node *last = NULL;
+    for (int i = 0; i < DYNC__COUNT_OF(devices); i++) {
+        dync__info info = f32_1(2);
+        info.device = devices[i];
+        dync__node *x = dync__graph_placeholder(g, NULL, NULL, &info);
+        info.device = devices[DYNC__COUNT_OF(devices) - 1 - i];
+        last = call2(g, DYNC__OP_to_device, dync__arg_node(x), dync__arg_device(info.device), info,
+                     NULL);
+    }
+    finish(g, last);
+    round_trip(g);
+    char *text = dync_graph_str(dync__graph_handle(g));
+    dync__graph *back = dync__graph_parse(text);
+    REQUIRE(back != NULL);
+    for (int i = 0, k = 0, left = DYNC__COUNT_OF(devices); i < back->node.n; i++)
+        if (back->node.at[i]->kind == DYNC__N_PLACEHOLDER)
+            EXPECT_EQ_INT(back->node.at[i]->info[0].device, devices[k++]);
+        else if (back->node.at[i]->op == DYNC__OP_to_device)
+            EXPECT_EQ_INT(back->node.at[i]->args[1].as.i, devices[--left]);
+    dync__graph_unref(back);
+    dync__graph_unref(g);
+}
+
 TEST(parse_refuses)
 {
     static const char *const texts[] = {
@@ -345,6 +374,8 @@ TEST(parse_refuses)
         "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    dync_tensor *y = dync_relu(x);  /* "
         "(f32[2], f32[2]) */\n    return dync_tuple(y);\n}\n",
         "dync_value f(dync_tensor *x)  /* f32[2] */\n{\n    return dync_tuple(x);\n} x",
+        "dync_value f(dync_tensor *x)  /* f32[2] cuda:128 */\n{\n    return dync_tuple(x);\n}\n",
+        "dync_value f(dync_tensor *x)  /* f32[2] cuda:-1 */\n{\n    return dync_tuple(x);\n}\n",
     };
     dync_on_error(NULL, NULL);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
