@@ -497,6 +497,8 @@ DYNC__PLAIN
 #include "capture/entry.h"
 #include "capture/segment.h"
 #include "capture/capture.h"
+#include "capture/env.h"
+#include "capture/record.h"
 #include "capture/tracer.h"
 #include "capture/trace.h"
 #include "capture/script.h"

@@ -64,15 +64,12 @@ static dync_value dync__allowed_outputs(dync__tracer *t, dync__node *n, bool gra
         dync__node *of = list ? dync__graph_getitem(t->rec.graph, n, i) : n;
         dync__tensor *x =
             of ? dync__tensor_fake(n->info[i].dtype, n->info[i].device, &n->info[i].lay) : NULL;
-        if (!x || !dync__vec_push(&t->rec.made, x)) {
-            dync__unref(x);
+        if (!x || !dync__record_made(t, x, of)) {
             dync__tracer_fail(t, dync__fail_memory(0));
             return DYNC_NONE;
         }
         if (grad && dync__dtype_info(x->dtype)->kind == 'f') x->flags |= DYNC__T_REQUIRES_GRAD;
         n->requires_grad[i] = of->requires_grad[0] = (x->flags & DYNC__T_REQUIRES_GRAD) != 0;
-        x->trace_id = t->id;
-        x->node = of;
         dync__ref(x);
         items[i] = dync_v_tensor(dync__give(x));
     }

@@ -71,11 +71,8 @@ DYNC__OFTEN DYNC__FN void dync__tracer_close(dync__tracer *t)
     dync__graph_unref(t->rec.graph);
     for (int i = 0; i < t->transient.n; i++) dync__segment_free(t->transient.at[i]);
     dync__vec_free(&t->transient);
+    dync__env_free(&t->env);
     dync__vec_free(&t->rec.made);
-    dync__vec_free(&t->env.real);
-    dync__vec_free(&t->env.fake);
-    dync__vec_free(&t->env.holder);
-    dync__vec_free(&t->env.origin);
     dync__vec_free(&t->rec.frames);
     dync__arena_free(&t->scratch);
     dync__script_end(t, failed);

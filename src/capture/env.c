@@ -11,22 +11,14 @@ DYNC__COLD
 /* Adds a value: real (a reference is taken, may be NULL) and its fake (taken over). */
 DYNC__FN int dync__tracer_env_add(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
-    int n = t->env.real.n;
-    if (!fake || !dync__vec_reserve(&t->env.real, n + 1) ||
-        !dync__vec_reserve(&t->env.fake, n + 1) || !dync__vec_reserve(&t->env.holder, n + 1) ||
-        !dync__vec_reserve(&t->env.origin, n + 1)) {
+    if (!fake || !dync__env_room(&t->env, 1)) {
         dync__unref(fake);
         return -1;
     }
     if (real) dync__ref(real);
-    t->env.real.at[t->env.real.n++] = real;
-    t->env.fake.at[t->env.fake.n++] = fake;
-    t->env.holder.at[t->env.holder.n++] = NULL;
-    t->env.origin.at[t->env.origin.n++] = (dync__origin){0};
     fake->trace_id = t->id;
     fake->node = NULL;
-    fake->node_output = n;
-    return n;
+    return fake->node_output = dync__env_put(&t->env, real, fake);
 }
 
 DYNC__FN dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay)

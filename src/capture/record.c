@@ -199,6 +199,17 @@ static void dync__tracer_spread(dync__tracer *t, const dync__tensor *self)
     }
 }
 
+DYNC__FN bool dync__record_made(dync__tracer *t, dync__tensor *fake, dync__node *of)
+{
+    if (!dync__vec_push(&t->rec.made, fake)) {
+        dync__unref(fake);
+        return false;
+    }
+    fake->trace_id = t->id;
+    fake->node = of;
+    return true;
+}
+
 static bool dync__dtype_is_float(int dtype) { return dync__dtype_info(dtype)->kind == 'f'; }
 
 /* The outputs of a recorded call as fakes of this trace: one node, or a getitem node each where
@@ -226,14 +237,12 @@ static dync_status dync__tracer_outputs(dync__tracer *t, dync__opcall *c, dync__
         /* an operator that returned its argument: later uses read the operator, the value is one */
         bool returned = x->trace_id == t->id && x->node;
         of->before = returned ? x->node : NULL;
-        x->trace_id = t->id;
-        x->node = of;
-        if (returned) continue;
-        dync__ref(x);
-        if (!dync__vec_push(&t->rec.made, x)) {
-            dync__unref(x);
-            return DYNC_ERR_MEMORY;
+        if (returned) {
+            x->node = of;
+            continue;
         }
+        dync__ref(x);
+        if (!dync__record_made(t, x, of)) return DYNC_ERR_MEMORY;
     }
     return DYNC_OK;
 }
@@ -312,21 +321,15 @@ DYNC__FN dync_status dync__record_grad_mode(dync__tracer *t, const dync__opcall 
 DYNC__FN dync_tensor *dync__trace_bake(dync__tracer *t, dync__tensor *real)
 {
     dync__layout lay = real->lay;
-    dync__tensor *fake = dync__tensor_fake(real->dtype, real->device, &lay);
-    dync__node *n = fake && dync__tracer_graph(t) ? dync__graph_constant(t->rec.graph, real) : NULL;
-    if (n) {
-        n->env = -1;
-        t->rec.pending++;
-        fake->trace_id = t->id;
-        fake->node = n;
-        dync__ref(fake);
-    }
-    if (!n || !dync__vec_push(&t->rec.made, fake)) {
-        if (n) dync__unref(fake);
-        dync__unref(fake);
+    dync__node *n = dync__tracer_graph(t) ? dync__graph_constant(t->rec.graph, real) : NULL;
+    dync__tensor *fake = n ? dync__tensor_fake(real->dtype, real->device, &lay) : NULL;
+    if (!fake || !dync__record_made(t, fake, n)) {
         dync__tracer_fail(t, dync__fail_memory(0));
         return NULL;
     }
+    n->env = -1;
+    t->rec.pending++;
+    dync__ref(fake);
     if (dync__lints()) dync__lints()->constant(t, real, fake);
     return dync__give(fake);
 }

@@ -28,23 +28,11 @@ DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake)
     return env >= 0 && env < t->env.fake.n && t->env.fake.at[env] == fake ? env : -1;
 }
 
-/* Room for n more places. The fakes in them are the script's references. */
-DYNC__FN bool dync__replay_room(dync__tracer *t, int n)
-{
-    n += t->env.real.n;
-    return dync__vec_reserve(&t->env.real, n) && dync__vec_reserve(&t->env.fake, n) &&
-           dync__vec_reserve(&t->env.holder, n) && dync__vec_reserve(&t->env.origin, n);
-}
-
-/* A tensor that the call has met. */
+/* A tensor that the call has met; there is room. The fake stays the script's. */
 DYNC__FN void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake)
 {
     dync__ref(real);
-    fake->node_output = t->env.real.n;
-    t->env.real.at[t->env.real.n++] = real;
-    t->env.fake.at[t->env.fake.n++] = fake;
-    t->env.holder.at[t->env.holder.n++] = NULL;
-    t->env.origin.at[t->env.origin.n++] = (dync__origin){0};
+    fake->node_output = dync__env_put(&t->env, real, fake);
 }
 
 /* What a segment made (taken over). A fake learns its place only where something is to read the
@@ -234,7 +222,7 @@ DYNC__RARE DYNC__FN int dync__replay_meets(dync__tracer *t, dync__tensor *real)
         if (e->kind != DYNC__EV_FOREIGN || !dync__script_fits(s->value.at[e->value].fake, real))
             continue;
         const dync__kept_value *v = &s->value.at[e->value];
-        if (DYNC__ATOMIC_PEEK(&v->fake->refs) != 1 || !dync__replay_room(t, 1)) return -1;
+        if (DYNC__ATOMIC_PEEK(&v->fake->refs) != 1 || !dync__env_room(&t->env, 1)) return -1;
         if ((real->storage->flags & DYNC__STORAGE_BORROWED) && !s->writes) return -1;
         v->fake->flags = v->flags;
         dync__replay_place(t, real, v->fake);

@@ -37,7 +37,7 @@ static dync_status dync__replay_numbers(dync__tracer *t, const dync__cut_part *p
 static dync_status dync__replay_piece(dync__tracer *t, const dync__cut_part *p)
 {
     dync__tensor *few[DYNC__FEW], **out = dync__room(few, DYNC__FEW, p->n_out, sizeof *out);
-    if (!out || !dync__replay_room(t, p->n_out + p->n_number)) {
+    if (!out || !dync__env_room(&t->env, p->n_out + p->n_number)) {
         dync__room_end(out, few, p->n_out, sizeof *out);
         return DYNC_ERR_MEMORY;
     }
@@ -212,7 +212,7 @@ static void dync__replay_close(dync__tracer *t)
 {
     dync__script *s = t->script;
     for (int i = 0; i < t->env.real.n; i++) dync__unref(t->env.real.at[i]);
-    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = 0;
+    dync__env_empty(&t->env);
     s->env = t->env;
     memset(&t->env, 0, sizeof t->env);
     t->script = NULL;
@@ -281,7 +281,7 @@ DYNC__FN bool dync__replay_begin(dync__tracer *t)
     s->waiting.n = 0;
     t->env = s->env;
     memset(&s->env, 0, sizeof s->env);
-    if (!dync__replay_room(t, t->call->n_tensors + e->n_numbers)) {
+    if (!dync__env_room(&t->env, t->call->n_tensors + e->n_numbers)) {
         dync__tracer_fail(t, DYNC_ERR_MEMORY);
         return true;
     }

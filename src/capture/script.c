@@ -220,10 +220,7 @@ DYNC__FN void dync__script_free(dync__script *s)
     dync__vec_free(&s->event);
     dync__vec_free(&s->value);
     dync__vec_free(&s->waiting);
-    dync__vec_free(&s->env.real);
-    dync__vec_free(&s->env.fake);
-    dync__vec_free(&s->env.holder);
-    dync__vec_free(&s->env.origin);
+    dync__env_free(&s->env);
     dync__arena_free(&s->arena);
     dync__free(s, sizeof *s);
 }

@@ -141,7 +141,6 @@ DYNC__FN void dync__script_free(dync__script *s);
 DYNC__FN bool dync__replay_begin(dync__tracer *); /* replay_cut.c */
 /* replay.c */
 DYNC__FN int dync__replay_env(const dync__tracer *t, const dync__tensor *fake);
-DYNC__FN bool dync__replay_room(dync__tracer *t, int n);
 DYNC__FN void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tensor *fake);
 DYNC__FN void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
                                      dync__tensor *const *out);

@@ -239,6 +239,24 @@ static dync__arg dync__number_operand(dync__tracer *t, dync__number *x, dync_val
     return x ? dync__arg_node(dync__number_node(t, x)) : dync__arg_value(v);
 }
 
+/* Node n of the pending graph is the number x. False: the trace has failed. */
+static bool dync__number_made(dync__tracer *t, dync__number *x, dync__node *n)
+{
+    dync__tensor *fake = n ? dync__number_fake(x->plain) : NULL;
+    if (!fake || !dync__record_made(t, fake, n)) {
+        dync__tracer_fail(t, dync__fail_memory(0));
+        return false;
+    }
+    n->has_info = false;
+    n->scalar = dync__arg_value(x->plain);
+    n->sym = dync__arena_strdup(&t->rec.graph->arena, x->text);
+    n->at = t->last_at;
+    t->rec.pending++;
+    /* whoever holds the value: nobody knows, so it always leaves at a break */
+    dync__ref(x->fake = fake);
+    return true;
+}
+
 /* True: traced, *result is the symbol of the sum, difference, product or quotient. op: of the
  * operator table; plain: what it is now. */
 DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
@@ -277,22 +295,7 @@ DYNC__FN bool dync__number_apply(int op, dync_value a, dync_value b,
     dync__arg args[2] = {dync__number_operand(t, x, a), dync__number_operand(t, y, b)};
     bool made = (!x || args[0].as.node) && (!y || args[1].as.node);
     dync__node *n = made ? dync__graph_call(t->rec.graph, op, 2, args, 1, NULL, NULL) : NULL;
-    dync__tensor *fake = n ? dync__number_fake(plain) : NULL;
-    if (!fake || !dync__vec_push(&t->rec.made, fake)) {
-        dync__unref(fake);
-        dync__tracer_fail(t, dync__fail_memory(0));
-        return true;
-    }
-    n->has_info = false;
-    n->scalar = dync__arg_value(plain);
-    n->sym = dync__arena_strdup(&t->rec.graph->arena, z->text);
-    n->at = t->last_at;
-    t->rec.pending++;
-    fake->trace_id = t->id;
-    fake->node = n;
-    /* whoever holds the value: nobody knows, so it always leaves at a break */
-    dync__ref(z->fake = fake);
-    *result = dync__number_sym(z);
+    if (dync__number_made(t, z, n)) *result = dync__number_sym(z);
     return true;
 }
 
@@ -312,22 +315,9 @@ DYNC__FN dync_value dync__number_item(dync__tracer *t, dync__tensor *of)
     int op = DYNC__USED(DYNC__OP__local_scalar_dense);
     dync__node *n = arg.as.node ? dync__graph_call(t->rec.graph, op, 1, &arg, 1, NULL, "item")
                                 : NULL;
-    dync__tensor *fake = n ? dync__number_fake(x->plain) : NULL;
-    if (!fake || !dync__vec_push(&t->rec.made, fake)) {
-        dync__unref(fake);
-        dync__tracer_fail(t, dync__fail_memory(0));
-        return DYNC_NONE;
-    }
+    if (!dync__number_made(t, x, n)) return DYNC_NONE;
     dync__script_stop(t);
     x->arg = DYNC__NUMBER_DATA;
-    n->has_info = false;
-    n->scalar = dync__arg_value(x->plain);
-    n->sym = dync__arena_strdup(&t->rec.graph->arena, x->text);
-    n->at = t->last_at;
-    t->rec.pending++;
-    fake->trace_id = t->id;
-    fake->node = n;
-    dync__ref(x->fake = fake);
     return dync__number_sym(x);
 }
 

@@ -133,6 +133,8 @@ DYNC__FN dync_status dync__tracer_record(dync__tracer *, dync__opcall *);
 /* there is a pending graph; false: no memory */
 DYNC__FN bool dync__tracer_graph(dync__tracer *);
 DYNC__FN dync__node *dync__tracer_node(dync__tracer *, dync__tensor *fake);
+/* fake (taken over) is what node `of` of the pending graph gives; false: no memory */
+DYNC__FN bool dync__record_made(dync__tracer *, dync__tensor *fake, dync__node *of);
 /* tensors become nodes */
 DYNC__FN dync_status dync__tracer_args(dync__tracer *, int n, const dync__arg *in, dync__arg *out);
 DYNC__FN bool dync__args_require_grad(int n, const dync__arg *args);

@@ -1,10 +1,12 @@
-/* capture/tracer.h: the state of a trace: environment, recording, the cut being made, effects,
- * symbols, backward, the way. Before trace.h, which says what is done with it. */
+/* capture/tracer.h: the state of a trace: environment (env.h), recording (record.h), script
+ * (script.h), and what has no header of its own: the cut being made, effects, symbols, backward,
+ * the way. Before trace.h, which says what is done with it. */
 #ifndef DYNC__TRACER_H
 #define DYNC__TRACER_H
 #include "capture.h"
+#include "env.h"
+#include "record.h"
 
-/* mark: pending calls at its entry */
 enum { DYNC__MAX_SYMBOLS = 64 };
 /* A symbolic number (symbol.c). */
 typedef struct dync__number {
@@ -21,40 +23,6 @@ typedef struct dync__number {
 enum { DYNC__NUMBER_DATA = -3 };
 #define DYNC__NUMBER_HINT 1.5 /* what one read from data counts as while it is traced */
 typedef struct dync__tracer dync__tracer;
-
-/* ---- environment (env.c): the values that exist -------------------------------------------- */
-/* What a place holds: output `out` of a segment; or a foreign tensor (its index + 1); or the
- * gradient of another place. */
-typedef struct dync__origin {
-    dync__segment *seg;
-    const int *in_env;
-    int out, foreign;
-    bool is_grad;
-    bool plain; /* of a segment that ran operator by operator in this call */
-} dync__origin;
-typedef struct dync__environment {  /* by place */
-    DYNC__VEC(dync__tensor *) real; /* owned; NULL where narrowed away */
-    DYNC__VEC(dync__tensor *) fake; /* what traced code sees of it (owned) */
-    DYNC__VEC(dync__node *) holder; /* its placeholder in the pending graph, or NULL */
-    DYNC__VEC(dync__origin) origin;
-} dync__environment;
-
-/* ---- recording (record.c): the pending graph ----------------------------------------------- */
-typedef struct dync__trace_frame {
-    const char *name;
-    dync_loc at;
-    int mark; /* pending calls at its entry */
-    bool broken;
-} dync__trace_frame;
-typedef struct dync__recording {
-    dync__graph *graph; /* NULL: nothing since the last cut */
-    int pending;        /* calls in it */
-    bool grad_off;      /* grad mode where it begins: what it is compiled for and runs in */
-    DYNC__VEC(dync__tensor *) made;      /* fakes of its nodes (owned) */
-    DYNC__VEC(dync__trace_frame) frames; /* open dync_frame calls */
-    dync__number *
-        *operand; /* of the operator being recorded, by argument; NULL: none is symbolic */
-} dync__recording;
 
 /* ---- a cut (cut.c), while it is made ------------------------------------------------------- */
 typedef struct dync__cutting {
