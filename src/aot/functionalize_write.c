@@ -177,7 +177,10 @@ static bool dync__functional_expands(const dync__functional *f, const dync__opca
     if (f->keeps) return !f->keeps(c);
     switch (f->decompose) {
     case DYNC__DECOMPOSE_PLAIN:
-        if (op == DYNC__OP__rnn_layer && dync__pass_on(DYNC__PASS_rolled)) return false;
+        if (op == DYNC__OP__rnn_layer && dync__pass_on(DYNC__PASS_rolled)) {
+            dync__pass_log(DYNC__PASS_rolled, row->name, "stays a loop");
+            return false;
+        }
         return !dync__op_can_lower(op) || (row->cls == DYNC__KERNEL && row->decompose);
     case DYNC__DECOMPOSE_ALL: return !(row->flags & DYNC__OP_RANDOM) || !dync__op_can_lower(op);
     case DYNC__DECOMPOSE_IMPLICIT:

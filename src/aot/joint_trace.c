@@ -37,14 +37,17 @@ static void dync__joint_mark_read(void *user, dync__arg *a)
  * runs twice: merging leaves nodes without users. */
 static dync_status dync__joint_tidy(dync__graph *g)
 {
+    int views = 0;
     for (int i = 0; i < g->node.n && dync__pass_on(DYNC__PASS_views); i++) {
         /* mark: what stands for a node from here on */
         dync__node *n = g->node.at[i];
         dync__node_each_input(n, dync__joint_follow, NULL);
         n->mark = dync__node_is_call(n) ? dync__joint_same_view(n) : NULL;
+        views += n->mark != NULL;
     }
+    if (views) dync__pass_log(DYNC__PASS_views, g->name, "%d are earlier values", views);
     dync__graph_renumber(g);
-    DYNC__TRY(dync__graph_check_after(DYNC__PASS_joint, g, false));
+    DYNC__TRY(dync__graph_border(DYNC__PASS_joint, g, false));
     DYNC__TRY(dync__graph_pass(DYNC__PASS_dce, g));
     for (int i = 0; i < g->node.n; i++)
         if (g->node.at[i]->backward)
@@ -154,8 +157,8 @@ static void dync__joint_facts(dync__aot_graphs *g)
 
 static dync_status dync__joint_check(const dync__aot_graphs *g)
 {
-    if (g->fw) DYNC__TRY(dync__graph_check_after(DYNC__PASS_partition, g->fw, true));
-    return g->bw ? dync__graph_check_after(DYNC__PASS_partition, g->bw, true) : DYNC_OK;
+    if (g->fw) DYNC__TRY(dync__graph_border(DYNC__PASS_partition, g->fw, true));
+    return g->bw ? dync__graph_border(DYNC__PASS_partition, g->bw, true) : DYNC_OK;
 }
 
 /* The node of the user's graph that one of the graph with its tensors as inputs stands for. */

@@ -227,7 +227,7 @@ DYNC__RARE DYNC__FN dync_status dync__aot_code_trace(dync__aot_code *c, const dy
                     dync__aot_wants_grad(c->graph, examples);
     if (inner->patterns && !c->double_backward && dync__pass_on(DYNC__PASS_attention)) {
         DYNC__TRY(dync__aot_attend(&c->graph, training));
-        DYNC__TRY(dync__graph_check_after(DYNC__PASS_attention, c->graph, false));
+        DYNC__TRY(dync__graph_border(DYNC__PASS_attention, c->graph, false));
     }
     bool cut = c->double_backward && training && dync__graph_cuts_gradients(c->graph);
     if (cut)

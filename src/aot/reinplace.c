@@ -186,6 +186,7 @@ static void dync__reinplace_put_at(dync__reinplace *r, int i, int at)
 static void dync__reinplace_decide(dync__reinplace *r, bool *viewed)
 {
     const dync__graph *g = r->g;
+    int found = 0;
     for (int i = 0; i < g->node.n; i++) {
         const dync__node *of = dync__node_viewed(g->node.at[i]);
         if (of) viewed[of->index] = true;
@@ -194,12 +195,14 @@ static void dync__reinplace_decide(dync__reinplace *r, bool *viewed)
         const dync__node *n = g->node.at[i], *base = dync__reinplace_base(r, n);
         if (!base || !dync__reinplace_may(r, n, base)) continue;
         dync__reinplace_put_at(r, i, base->index);
+        found++;
         dync__node *in = dync__reinplace_inner(r, n, base);
         if (!in || viewed[in->index]) continue;
         dync__reinplace_put_at(r, in->index, in->args[0].as.node->index);
         r->written[i] = true;
         r->last[i] = DYNC__MAX(r->last[i], r->last[in->index]);
     }
+    if (found) dync__pass_log(DYNC__PASS_reinplace, g->name, "%d writes", found);
 }
 
 DYNC__FN dync_status dync__reinplace_find(const dync__graph *g, dync__arena *arena,

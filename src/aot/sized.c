@@ -366,6 +366,8 @@ DYNC__RARE DYNC__FN dync_status dync__sized_compile(dync__graph *graph, const dy
         dync__instance *x = NULL;
         bool known[DYNC__SIZED_SYMBOLS];
         s->waits = dync__sized_waits(graph);
+        if (s->waits)
+            dync__pass_log(DYNC__PASS_first_alone, graph->name, "these sizes are numbers");
         dync__graph_bind(graph, in, value, known);
         for (int i = 0; i < s->n_symbols; i++) key[i] = value[s->symbol[i].symbol];
         if (status == DYNC_OK) status = dync__instance_make(s, key, in, &x);

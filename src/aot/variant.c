@@ -252,6 +252,7 @@ DYNC__RARE static void dync__variant_make(const dync__aot_part *p, const int64_t
     dync__aot_aside_end(&aside);
     (void)dync__error_guard_end(&guard);
     dync__tls.error_count = errors;
+    dync__pass_log(DYNC__PASS_tangents, p->bw->name, "%s", dync__status_name(status));
     dync__log(DYNC__LOG_aot, "backward again, for gradients of another form: %s",
               dync__status_name(status));
     dync__lock(&p->variants->lock);

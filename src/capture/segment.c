@@ -203,7 +203,7 @@ DYNC__RARE DYNC__FN dync__segment *dync__segment_compile(dync__compiled *f, dync
     dync_scope scope = dync_scope_begin();
     for (int i = 0; i < n; i++) examples[i] = dync__boxed_value(inputs[i]);
     uint64_t start = dync__now_ns();
-    dync_status status = dync__graph_check_after(DYNC__PASS_capture, taken, false);
+    dync_status status = dync__graph_border(DYNC__PASS_capture, taken, false);
     if (status == DYNC_OK && !DYNC__SMALLER(true, false)) status = dync__graph_check(taken);
     if (status == DYNC_OK) status = dync__segment_aliases(s, inputs);
     if (status == DYNC_OK) status = dync__backend_compile(f, taken, examples, n, &s->code);
@@ -357,10 +357,14 @@ DYNC__RARE DYNC__FN void dync__segment_free(dync__segment *s)
 DYNC__RARE static dync_status dync__segment_narrow_now(dync__segment *s, const bool *used)
 {
     bool fresh = !s->used, changed = fresh;
+    int n = 0;
     if (fresh && !(s->used = dync__calloc((size_t)s->n_out * sizeof *s->used)))
         return DYNC_ERR_MEMORY;
     for (int i = 0; i < s->n_out; i++)
-        if (used[i] && !s->used[i]) s->used[i] = changed = true;
+        if (used[i] && !s->used[i]) s->used[i] = changed = true, n++;
+    if (changed)
+        dync__pass_log(DYNC__PASS_narrow, s->graph->name, "%d of %d results are read, others not",
+                       n, s->n_out);
     return changed ? s->code.narrow(s->code.state, s->used) : DYNC_OK;
 }
 

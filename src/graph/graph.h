@@ -291,10 +291,12 @@ DYNC__FN bool dync__graph_takes_symbols(dync__graph *, const dync__graph *from);
 /* Passes: cse.c dce.c rolls.c slices.c. Each keeps meaning; effects, in-place writes and random
  * nodes stay. dync__graph_pass runs one by its row (pass.c), over functional graphs. */
 DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *);
-/* the border after a pass; functional: nothing writes, and types are inferred again */
 /* links checks: before dync__check_set, where no environment variable can turn them on */
 DYNC__FN void dync__graph_checks_use(void);
+/* the check after a pass; functional: nothing writes, and types are inferred again */
 DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *, bool functional);
+/* behind a stage that made a graph: its log, then that check */
+DYNC__FN dync_status dync__graph_border(int pass, dync__graph *, bool functional);
 DYNC__FN dync_status dync__graph_dce(dync__graph *);
 DYNC__FN dync_status dync__graph_cse(dync__graph *);
 /* rolls.c, slices.c; they leave no dead node */

@@ -65,6 +65,12 @@ DYNC__FN dync_status dync__graph_check_after(int pass, dync__graph *g, bool func
     return checks ? dync__check_after(pass, &checks[functional], g) : DYNC_OK;
 }
 
+DYNC__FN dync_status dync__graph_border(int pass, dync__graph *g, bool functional)
+{
+    dync__pass_log(pass, g->name, "%d nodes", g->node.n);
+    return dync__graph_check_after(pass, g, functional);
+}
+
 /* A pass that is switched off (DYNC_DISABLE) does nothing, and is not logged. */
 DYNC__FN dync_status dync__graph_pass(int pass, dync__graph *g)
 {

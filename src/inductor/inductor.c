@@ -260,6 +260,7 @@ DYNC__RARE DYNC__FN dync_status dync__inductor_all_sizes(void *user, dync__graph
         return status;
     }
     any->n_value = g->syms->symbol.n;
+    dync__pass_log(DYNC__PASS_all_sizes, g->name, "%d symbols", any->n_value);
     *out = (dync__inner_sized){dync__inductor_at, dync__inductor_any_destroy, any};
     return DYNC_OK;
 }

@@ -42,6 +42,7 @@ static void dync__lower_over_find(dync__lowerer *w, const dync__arg *out, int *l
             !dync__sz_same(to->lay.ndim, to->lay.shape, from->lay.shape))
             continue;
         int after = w->over_after[i] = DYNC__MAX(value->index, last[input->index]);
+        dync__pass_log(DYNC__PASS_over, w->g->name, "%s into %s", value->name, input->name);
         w->over_next[i] = w->over_first[after];
         w->over_first[after] = i + 1;
     }

@@ -175,6 +175,7 @@ DYNC__FN dync_status dync__parts_find(dync__lowerer *w)
         if (found.dim < 0) continue;
         w->parts[i] = dync__arena_copy(&w->arena, &found, sizeof found);
         if (!w->parts[i]) return DYNC_ERR_MEMORY;
+        dync__pass_log(DYNC__PASS_parts, w->g->name, "%s by %d parts", n->name, found.n);
     }
     for (int i = w->g->node.n - 1; i >= 0; i--) dync__parts_nest(w, w->g->node.at[i], before);
     return DYNC_OK;

@@ -211,6 +211,8 @@ DYNC__RARE static void dync__whole_build(const dync__opcall *call, dync__eager_e
     if (dync__whole_record(&w, call, e) == DYNC_OK && w.pb.step.n &&
         (dync__whole_is_settled(call) || dync__whole_is_exact(&w.pb)))
         e->plan = dync__plan_new(&w.pb, &options);
+    if (e->plan)
+        dync__pass_log(DYNC__PASS_whole, call->row->name, "%d steps in one plan", w.pb.step.n);
     /* a check that ran out of memory may have been left out: there is a plan all the same */
     e->tried = dync__error_guard_end(&guard)->status != DYNC_ERR_MEMORY || e->plan;
     for (int i = 0; i < w.made.n; i++) dync__unref(w.made.at[i]);

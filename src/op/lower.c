@@ -191,6 +191,9 @@ static dync_status dync__lower_dense(dync__pb *pb, dync__kcall *c, const dync__o
         }
     }
     if (!dync__pb_add_call(pb, c)) return DYNC_ERR_MEMORY;
+    int moved = 0;
+    for (int i = 0; i < c->n; i++) moved += c->operand[i].slot != given[i].slot;
+    if (moved) dync__pass_log(DYNC__PASS_dense, c->row->name, "%d operands", moved);
     for (int i = 0; i < c->n; i++)
         if (given[i].written && c->operand[i].slot != given[i].slot)
             DYNC__TRY(dync__lower_copy(pb, &c->operand[i], &given[i]));

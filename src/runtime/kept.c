@@ -96,6 +96,7 @@ static int64_t dync__kept_bytes(const dync__plan *p, int i)
 DYNC__FN void dync__kept_find(dync__plan *p, const bool *once)
 {
     int64_t bytes = 0;
+    int n = 0;
     for (int i = 0; i < p->n_slots; i++) {
         if (!p->slot[i].table) continue;
         p->slot[i].arena_offset = -1;
@@ -110,7 +111,9 @@ DYNC__FN void dync__kept_find(dync__plan *p, const bool *once)
         s->kept = dync__kept_step(s, once);
         for (int k = 0; s->kept && k < s->n; k++) p->slot[s->slot[k]].kind = DYNC__SLOT_KEPT;
         p->kept_bytes += s->kept; /* more than none, until they have places */
+        n += s->kept;
     }
+    if (n) dync__pass_log(DYNC__PASS_kept, p->name, "%d steps of %d run once", n, p->n_steps);
 }
 
 /* Places from `at` on for what steps read that run once, or in every run. */

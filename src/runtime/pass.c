@@ -30,7 +30,7 @@ static void dync__steps_log(const dync__steps *s, int stage)
     if (!dync__log_on(stage)) return;
     dync__str text = {0};
     dync__steps_print(&text, s);
-    dync__log_text(stage, s->opt->name ? s->opt->name : "plan", dync__str_get(&text));
+    dync__log_text(stage, dync__plan_options_name(s->opt), dync__str_get(&text));
     dync__str_free(&text);
 }
 
@@ -67,6 +67,7 @@ DYNC__FN dync_status dync__steps_begin(dync__steps *s, dync__pb *pb, const dync_
         if (!from->kernel) DYNC__TRY(dync__steps_call(pb->arena, from->call, &s->at[i]));
     }
     dync__steps_log(s, DYNC__LOG_loops);
+    dync__pass_log(DYNC__PASS_lower, dync__plan_options_name(opt), "%d steps", s->n);
     return dync__steps_check_begin(s);
 }
 
@@ -126,7 +127,7 @@ static dync_status dync__steps_pass_run(dync__steps *s, int pass)
     int before = s->n;
     if (!dync__steps_wants(s, pass) || !dync__pass_on(pass)) return DYNC_OK;
     DYNC__TRY(row->steps ? row->steps(s) : dync__steps_each(s, row->kernel));
-    dync__pass_log(pass, s->opt->name ? s->opt->name : "plan", "%d steps, %d left", before, s->n);
+    dync__pass_log(pass, dync__plan_options_name(s->opt), "%d steps, %d left", before, s->n);
     return dync__steps_check_after(s, pass);
 }
 

@@ -112,7 +112,7 @@ static dync_status dync__plan_open(dync__plan_maker *m)
     p->threads = m->opt->threads;
     p->slot = dync__arena_copy(&p->arena, pb->slot.at, (size_t)pb->slot.n * sizeof *p->slot);
     p->step = dync__arena_alloc(&p->arena, (size_t)(m->n + 1) * sizeof *p->step);
-    p->name = dync__arena_strdup(&p->arena, m->opt->name ? m->opt->name : "plan");
+    p->name = dync__arena_strdup(&p->arena, dync__plan_options_name(m->opt));
     m->with = dync__arena_alloc(pb->arena, (size_t)(m->n + 1) * sizeof *m->with);
     m->uses = dync__step_uses_of(pb, m->step, m->n);
     if (!p->slot || !p->step || !p->name || !m->with || !m->uses.first) return DYNC_ERR_MEMORY;

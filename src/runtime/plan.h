@@ -95,6 +95,11 @@ typedef struct dync__steps {
     const dync__slot_order *order; /* check.c: what the steps did to each slot at first; NULL:
                                       checks are off */
 } dync__steps;
+/* of whoever has the plan, for logs */
+DYNC__INLINE const char *dync__plan_options_name(const dync__plan_options *opt)
+{
+    return opt->name ? opt->name : "plan";
+}
 DYNC__FN dync_status dync__steps_begin(dync__steps *, dync__pb *, const dync__plan_options *);
 DYNC__FN void dync__steps_print(dync__str *, const dync__steps *);
 DYNC__FN dync_status dync__steps_fuse(dync__steps *);

@@ -365,7 +365,11 @@ DYNC__FN dync__plan_form *dync__plan_form_new(const dync__steps *from, dync__sym
     dync__tls.syms = before;
     (void)dync__error_guard_end(&guard);
     dync__tls.error_count = errors;
-    if (status == DYNC_OK) return f;
+    if (status == DYNC_OK) {
+        dync__pass_log(DYNC__PASS_sized_plans, dync__plan_options_name(from->opt),
+                       "%d steps for all sizes", f->plan->n_steps);
+        return f;
+    }
     dync__plan_form_free(f);
     return NULL;
 }

@@ -154,6 +154,7 @@ static dync_status dync__main_kernel(dync__plan_maker *m, dync__plan_step *s, in
     }
     s->code = m->opt->autotune ? dync__tuned_code(k, m->opt->autotune) : dync__code_new(k);
     s->looks = s->code && s->looks && dync__plan_looks(s);
+    if (s->looks) dync__pass_log(DYNC__PASS_index_check, m->p->name, "step %d", i);
     return dync__way_made(s->code);
 }
 
@@ -191,6 +192,8 @@ static dync_status dync__main_epilogue(dync__plan_maker *m, dync__plan_step *s, 
         c->operand[c->n - 1].slot = slot;
         dync__step_uses_add(&m->uses, slot, i);
     }
+    dync__pass_log(DYNC__PASS_epilogue, m->p->name, "step %d after %s", with, c->row->name);
+    if (c->follow) dync__pass_log(DYNC__PASS_follow, m->p->name, "in tiles of %s", c->row->name);
     c->epilogue = s->code;
     c->epilogue_rows = rows;
     m->with[i][0] = k;
@@ -274,7 +277,9 @@ static dync_status dync__driver_take(dync__plan_maker *m, int i)
 {
     if (!m->step[i].k || !m->prologues) return DYNC_OK;
     DYNC__TRY(dync__prologue_take(m->pb, m->p->driver, m->step, m->n, i, m->with));
-    if (!m->step[i].k) m->uses.first = NULL; /* another step touches what it did */
+    if (m->step[i].k) return DYNC_OK;
+    m->uses.first = NULL; /* another step touches what it did */
+    dync__pass_log(DYNC__PASS_prologue, m->p->name, "step %d", i);
     return DYNC_OK;
 }
 
@@ -296,6 +301,7 @@ static bool dync__driver_epilogue(dync__plan_maker *m, int i)
     if (with < 0 || m->p->driver->call_takes(m->p->device, step[i].call, step[with].k) != 0)
         return true;
     bool keep = dync__epilogue_wanted(m->pb, &m->uses, step, m->n, i, with);
+    dync__pass_log(DYNC__PASS_epilogue, m->p->name, "step %d", with);
     m->with[i][0] = step[with].k;
     memset(&step[with], 0, sizeof step[with]);
     return keep;

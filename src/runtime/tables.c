@@ -200,7 +200,7 @@ DYNC__FN dync_status dync__steps_tables(dync__steps *s)
     int before = s->n;
     dync__tables_settle(&t);
     if (s->n != before)
-        dync__pass_log(DYNC__PASS_tables, s->opt->name ? s->opt->name : "plan", "%d steps, %d left",
+        dync__pass_log(DYNC__PASS_tables, dync__plan_options_name(s->opt), "%d steps, %d left",
                        before, s->n);
     return DYNC_OK;
 }
