@@ -315,7 +315,6 @@ typedef struct dync__aot_gradients {
 } dync__aot_gradients;
 /* recursion: stages before it go on through it, where it is linked */
 DYNC__DATA_DECL const dync__aot_gradients *dync__aot_gradients_used;
-/* recursion: an export asks for it */
 DYNC__FN void dync__aot_use_gradients(void);
 
 /* runtime.c: the whole as a callable for capture */

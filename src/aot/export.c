@@ -1,6 +1,6 @@
 /* aot/export.c: the graphs of AOT autograd for those who want to read or run them: dync_aot_export,
  * and the table of sequence numbers that tells which forward line each backward node belongs to.
- * After joint.c. Row names are those of PyTorch's aten operators. */
+ * After backward_node.c. Row names are those of PyTorch's aten operators. */
 #include "../dync.in.h"
 #include "aot.h"
 #include "../autograd/node.h"

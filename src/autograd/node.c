@@ -6,6 +6,7 @@
  * recursion; a leaf's accumulation node is found again while anything uses it. */
 #include "../dync.in.h"
 #include "node.h"
+#include "tape.h"
 DYNC__WARM
 
 /* Per thread: the dying, the node being evaluated. Sequence numbers are dync__tls's. */
@@ -154,7 +155,7 @@ DYNC__RARE DYNC__FN dync_status dync__gnode_freed_error(void)
 DYNC__RARE DYNC__FN const char *dync__gnode_name(const dync__gnode *node, char *buf, size_t cap)
 {
     if (node->name) return node->name;
-    const char *op = dync__opnode_op_name(node);
+    const char *op = ((const dync__opsave *)node->state)->call.row->name;
     size_t n = 0;
     bool up = true;
     for (; *op && n + 16 < cap; op++) {

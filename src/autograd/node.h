@@ -157,8 +157,6 @@ DYNC__FN dync_tensor *dync__as_strided_backward(dync_tensor *grad, const dync__l
 DYNC__FN void dync__tape_start(void);
 /* recursion: the engine runs nodes of operators, whose class is the tape's */
 DYNC__FN const dync__gnode_class *dync__opnode_class(void);
-/* recursion: so is what a message calls them */
-DYNC__FN const char *dync__opnode_op_name(const dync__gnode *);
 /* A saved tensor: a bare alias, the version of its storage then, and the edge its gradient would
  * take (that of the node's argument). */
 typedef struct dync__saved {

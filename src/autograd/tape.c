@@ -10,11 +10,6 @@
 #include "tape.h"
 DYNC__WARM
 
-DYNC__RARE DYNC__FN const char *dync__opnode_op_name(const dync__gnode *node)
-{
-    return ((const dync__opsave *)node->state)->call.row->name;
-}
-
 /* ---- saved tensors --------------------------------------------------------------------------- */
 
 /* A leaf is saved as it is, since its history (itself) makes no knot; any other tensor as an alias

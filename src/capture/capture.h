@@ -153,12 +153,6 @@ DYNC__DATA_DECL dync_status (*dync__backend_compile_hook)(const dync__compiled *
 
 /* value.c */
 enum { DYNC__CALLEE_DISABLED = 1, DYNC__CALLEE_ALLOWED = 2, DYNC__CALLEE_CONSTANT = 4 };
-/* recursion: what traces such functions (allowed.c) is there by need */
-DYNC__FN void dync__allowed_use(void);
-/* recursion: as dync__allowed_use (frame.c) */
-DYNC__FN void dync__disabled_use(void);
-/* recursion: the same */
-DYNC__FN void dync__constant_use(void);
 DYNC__FN int dync__callee_arity(const dync_callee *); /* -1: any */
 DYNC__FN bool dync__callee_valid(const dync_callee *);
 /* the same, and says what is wrong */

@@ -142,24 +142,6 @@ DYNC__OFTEN DYNC__FN dync__tensor *dync__tracer_adopt(dync__tracer *t, dync__ten
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
-/* The real storage that a fake one stands for; NULL: none, it is of this graph. */
-static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
-                                                      const dync__storage *fake)
-{
-    for (int i = 0; i < t->env.fake.n; i++)
-        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i])
-            return t->env.real.at[i]->storage;
-    return NULL;
-}
-
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a,
-                                       const dync__tensor *b)
-{
-    const dync__storage *real = a->storage == b->storage ? NULL
-                                                         : dync__tracer_real_storage(t, a->storage);
-    return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
-}
-
 /* ---- what was dropped ------------------------------------------------------------------------ */
 /* All outputs of a segment by interpreting its full graph; those that are there already stay. */
 static dync_status dync__cut_interpret(dync__tracer *t, const dync__segment *s, const int *in_env,

@@ -105,7 +105,6 @@ static dync_value dync__frame_opaque(dync__tracer *t, const dync_callee *c, cons
 static dync_value (*DYNC__BY_NEED dync__disabled_used)(
     dync__tracer *, const dync_callee *, const char *name, int nargs,
     const dync_value *args) = DYNC__AT_FIRST(dync__frame_opaque);
-DYNC__FN void dync__disabled_use(void) { DYNC__PUT(dync__disabled_used, dync__frame_opaque); }
 
 /* ---- constant: its first result belongs to the entry ----------------------------------------- */
 static dync_tensor *dync__constant_bake(void *user, dync_tensor *h)
@@ -179,7 +178,6 @@ static dync_value dync__frame_constant(dync__tracer *t, const dync_callee *c, co
 static dync_value (*DYNC__BY_NEED dync__constant_used)(
     dync__tracer *, const dync_callee *, const char *name, int nargs,
     const dync_value *args) = DYNC__AT_FIRST(dync__frame_constant);
-DYNC__FN void dync__constant_use(void) { DYNC__PUT(dync__constant_used, dync__frame_constant); }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 DYNC__OFTEN DYNC__FN dync_value dync__frame_body(dync__tracer *t, const dync_callee *callee,
@@ -271,4 +269,29 @@ DYNC_API dync_value dync_frame_values(dync_callee c, const char *name, int nargs
                                       const dync_value *args)
 {
     return dync_frame_values_at(c, name, nargs, args, DYNC_NOWHERE);
+}
+
+/* ---- functions that frames treat otherwise ------------------------------------------------ */
+static dync_callee dync__callee_flag(dync_callee c, int flag)
+{
+    c.flags |= flag;
+    return c;
+}
+
+DYNC_API dync_callee dync_disable_callee(dync_callee c)
+{
+    DYNC__PUT(dync__disabled_used, dync__frame_opaque);
+    return dync__callee_flag(c, DYNC__CALLEE_DISABLED);
+}
+
+DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c)
+{
+    dync__allowed_use();
+    return dync__callee_flag(c, DYNC__CALLEE_ALLOWED);
+}
+
+DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c)
+{
+    DYNC__PUT(dync__constant_used, dync__frame_constant);
+    return dync__callee_flag(c, DYNC__CALLEE_CONSTANT);
 }

@@ -1,5 +1,5 @@
-/* capture/trace.c: the trace that a thread has open: whose a tensor is, failing, resting while real
- * work is done. After lint.c, before script.c.
+/* capture/trace.c: the trace that a thread has open: whose a tensor and its memory are, failing,
+ * resting while real work is done. After lint.c, before script.c.
  *
  * A fake belongs to a trace by trace_id. While its operator is pending, fake->node is its node;
  * once cut (or for inputs from the start) node is NULL and node_output is its place in the
@@ -66,4 +66,23 @@ DYNC__OFTEN DYNC__FN void dync__trace_pause_end(dync__tracer *t, dync__trace_pau
     dync__tls.compiling = p.compiling;
     dync__tls.capture_state = t;
     dync__tls.syms = t->symbols.sizes;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+/* The real storage that a fake one stands for; NULL: none, it is of this graph. */
+static const dync__storage *dync__tracer_real_storage(const dync__tracer *t,
+                                                      const dync__storage *fake)
+{
+    for (int i = 0; i < t->env.fake.n; i++)
+        if (t->env.fake.at[i]->storage == fake && t->env.real.at[i])
+            return t->env.real.at[i]->storage;
+    return NULL;
+}
+
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *t, const dync__tensor *a,
+                                       const dync__tensor *b)
+{
+    const dync__storage *real = a->storage == b->storage ? NULL
+                                                         : dync__tracer_real_storage(t, a->storage);
+    return a->storage == b->storage || (real && real == dync__tracer_real_storage(t, b->storage));
 }

@@ -45,6 +45,9 @@ DYNC__FN bool dync__tracer_owns(const dync__tracer *, const dync__tensor *);
 DYNC__FN dync_status dync__tracer_fail(dync__tracer *, dync_status);
 DYNC__FN dync__trace_pause dync__trace_pause_begin(dync__tracer *);
 DYNC__FN void dync__trace_pause_end(dync__tracer *, dync__trace_pause);
+/* do two tensors that it knows lie on the same memory? */
+DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
+                                       const dync__tensor *);
 /* the one that records now, or NULL; see dync__tracer_current */
 DYNC__FN dync__tracer *dync__tracing(void);
 /* also one that follows a script: for what scripts know */
@@ -122,9 +125,6 @@ DYNC__FN dync_status dync__cut_complete(dync__tracer *, dync__segment *, const i
 DYNC__FN dync_status dync__env_complete(dync__tracer *);
 /* computed again where narrowing dropped it; NULL + error */
 DYNC__FN dync__tensor *dync__env_real(dync__tracer *, int env);
-/* recursion: script.c notes what else a write has given a history */
-DYNC__FN bool dync__tracer_same_memory(const dync__tracer *, const dync__tensor *,
-                                       const dync__tensor *);
 /* after a cut: the real tensor (borrowed), or NULL + error */
 DYNC__FN dync__tensor *dync__trace_real(dync__tracer *, dync__tensor *fake);
 DYNC__FN dync__tensor *dync__fake_of(const dync__tensor *real, const dync__layout *lay);
@@ -273,7 +273,8 @@ DYNC__FN const dync__read_intercept *dync__capture_reads(void);
 DYNC__FN dync_value dync__real_value(dync__tracer *, dync_value);
 DYNC__FN dync_tensor *dync__opaque_read(dync__tracer *t, const dync_tensor *h, const char *reason,
                                         const char *fullgraph_text);
-/* allowed.c */
+/* allowed.c: links what traces such functions */
+DYNC__FN void dync__allowed_use(void);
 DYNC__FN bool dync__frame_allows(const dync__tracer *, const dync_callee *, int nargs,
                                  const dync_value *args);
 DYNC__FN bool dync__allowed_fits(const dync_value *v, int n);

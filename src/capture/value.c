@@ -171,30 +171,6 @@ DYNC_API dync_callee dync_bind_callee(dync_callee c, const char *name, void *use
     return c;
 }
 
-static dync_callee dync__callee_flag(dync_callee c, int flag)
-{
-    c.flags |= flag;
-    return c;
-}
-
-DYNC_API dync_callee dync_disable_callee(dync_callee c)
-{
-    dync__disabled_use();
-    return dync__callee_flag(c, DYNC__CALLEE_DISABLED);
-}
-
-DYNC_API dync_callee dync_allow_in_graph_callee(dync_callee c)
-{
-    dync__allowed_use();
-    return dync__callee_flag(c, DYNC__CALLEE_ALLOWED);
-}
-
-DYNC_API dync_callee dync_assume_constant_result_callee(dync_callee c)
-{
-    dync__constant_use();
-    return dync__callee_flag(c, DYNC__CALLEE_CONSTANT);
-}
-
 DYNC__FN int dync__callee_arity(const dync_callee *c)
 {
     return c->kind <= DYNC__CALLEE_FN6 ? c->kind : -1;
