@@ -216,6 +216,57 @@ extern cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 #ifndef DYNC__CUDA_PTX_H
 #define DYNC__CUDA_PTX_H
 
+/* ==== cuda/gpu.def.h =============================================================================== */
+/* cuda/gpu.def.h: TABLE: the thresholds of GPUs, as base/machine.def.h has those of processors: how
+ * large, how dear, how long something must be before another way of doing it is faster. None
+ * decides what is right: another value gives the same results, but for the order of some sums.
+ *
+ * X(name, value, unit, "what it decides", "what measures it"): ptx.h makes the constant DYNC__name
+ * of each row; `build/tools/dync-opt --thresholds` prints the table. What measures:
+ *   gpu WORD   make gpu-bench, the rows of bench/gpu that begin so
+ *   -          nothing yet: make a row of it first
+ * Clocks are of a multiprocessor. What hardware has (bytes of shared memory, threads of a warp) are
+ * no thresholds and stand where they are used. */
+/* clang-format off */
+#define DYNC__GPU_MACHINE(X) \
+    /* ---- loops ---- */ \
+    X(PTX_GATHERED, 7, loads, "more of them by an index leave no registers for several lanes", "gpu x") \
+    X(PTX_ROW_LANES, 16, elements, "of a row in a thread where they are not kept", "gpu sum of rows") \
+    X(PTX_SPLIT_FROM, 65536, elements, "of a row with several phases that are worth a launch each", "-") \
+    X(PTX_IN_FLIGHT, 4, loads, "that a thread has under way at least", "gpu sum") \
+    X(PTX_TRANSPOSE_LANES, 32, elements, "of a thread at most in what is transposed", "gpu sum of columns") \
+    X(PTX_TRANSPOSE_LEAST, 16, places, "of a loop whose loads are transposed in shared memory", "gpu sum of columns") \
+    X(CL_WINDOW, 64, products, "of a convolution's window that a thread does alone, unrolled", "gpu conv") \
+    /* ---- products ---- */ \
+    X(GM_PLAIN, 4096, products, "up to here loops do it", "gpu matmul") \
+    X(GM_START, 1500, clocks, "of a block before its first product", "gpu matmul") \
+    X(GM_JOIN, 4000, clocks, "of the launch that adds up what splits have", "gpu matmul") \
+    X(GM_SPLITS, 32, blocks, "along one depth at most", "gpu matmul") \
+    X(GM_BYTES, 1200, bytes, "of memory a clock, all multiprocessors", "gpu x + y") \
+    X(GM_HELD, 144, registers, "of a thread for sums and for what it makes on the way", "gpu matmul of relu") \
+    X(GM_REPACK, 256, lines, "of a side that is copied first where it lies in pieces", "gpu matmul bf16, 4095") \
+    X(GM_WGMMA, 1800, products, "a clock by wgmma, where one is compared with it", "gpu matmul bf16") \
+    X(GMP_WORDS, 16, words, "of a thread's share of a side that is made on the way", "gpu x @") \
+    X(GMP_LAUNCH, 3000, clocks, "of the launch that this saves", "gpu x @") \
+    X(GMP_LANES, 128, lanes, "of a multiprocessor that make such elements", "gpu x @") \
+    /* ---- convolutions ---- */ \
+    X(CUV_FEW, 16, channels, "fewer: loops do it, where the window is small (CUV_WINDOW)", "gpu conv") \
+    X(CUV_WINDOW, 64, products, "of a window that is unrolled", "gpu conv") \
+    X(CUV_PHASES, 16, strides, "of a gradient of the input: more are done by loops", "gpu conv") \
+    X(CUV_BACK, 36, results, "of a thread in a gradient of one channel", "-") \
+    /* ---- scattering ---- */ \
+    X(SCA_FEW, 512, places, "up to here a line is walked in order where it is added", "-") \
+    X(SCA_FEW_SET, 64, places, "the same where it is set", "-") \
+    X(SCA_AHEAD, 4, loads, "that a walk has under way", "-") \
+    X(SCA_CHUNK, 32, places, "of a sorted line that a thread adds up", "-")
+/* clang-format on */
+
+enum { /* thresholds */
+#define DYNC__X(name, value, unit, decides, measures) DYNC__##name = value,
+       DYNC__GPU_MACHINE(DYNC__X)
+#undef DYNC__X
+};
+
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
 enum {
     DYNC__PTX_LAUNCHES = 6,
@@ -972,21 +1023,7 @@ DYNC__FN int dync__fa_vec(int width);
 enum { DYNC__GMD_THREADS = 128 };
 enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
 
-enum {
-    DYNC__GM_START = 1500,
-    DYNC__GM_JOIN = 4000,
-    DYNC__GM_SPLITS = 32,
-    DYNC__GM_PLAIN = 4096,
-    DYNC__GM_REPACK = 256,
-    DYNC__GM_WGMMA = 1800
-};
-
-enum {
-    DYNC__GM_ALONG,
-    DYNC__GM_ACROSS,
-    DYNC__GM_PIECES,
-    DYNC__GM_BYTES = 1200 /* of memory a clock, all multiprocessors */
-};
+enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
 /* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16
  * bytes at a time; ACROSS: they are of neighbouring lines, 16 bytes at a time; PIECES: element by
  * element, any strides and boundaries. */
@@ -1269,7 +1306,6 @@ DYNC__FN void dync__ru_step_text(dync__ru *u);
 #ifndef DYNC__CUDA_CONV_H
 #define DYNC__CUDA_CONV_H
 
-enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
 /* pre: makes it; or NULL */
 typedef struct dync__cuv_array {
@@ -1375,13 +1411,7 @@ DYNC__FN void dync__wg_producer(dync__wg *w);
 #ifndef DYNC__CUDA_SCATTER_H
 #define DYNC__CUDA_SCATTER_H
 
-enum {
-    DYNC__SCA_BLOCK = 256,
-    DYNC__SCA_FEW = 512,
-    DYNC__SCA_FEW_SET = 64,
-    DYNC__SCA_AHEAD = 4,
-    DYNC__SCA_CHUNK = 32
-};
+enum { DYNC__SCA_BLOCK = 256 };
 /* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
  * but dim. */
 typedef struct dync__sca {
@@ -1822,7 +1852,7 @@ DYNC__FN void dync__ptx_widen(dync__ptx *p, int dtype, const char *to, const cha
  * are short. Sources: Ruetsch and Micikevicius 2009 (tiles in shared memory); Micikevicius, XOR
  * swizzles as in CUTLASS. */
 
-enum { DYNC__PTX_TRANSPOSE_LEAST = 16, DYNC__PTX_TRANSPOSE_BYTES = 32768 };
+enum { DYNC__PTX_TRANSPOSE_BYTES = 32768 }; /* of shared memory, two blocks side by side */
 
 static bool dync__ptx_transpose_is(const dync__kernel *k, const dync__access *a, int across)
 {
@@ -1988,16 +2018,6 @@ DYNC__FN void dync__ptx_transposed_place(dync__ptx *p, int transposed, int group
  * rows or columns, by which neighbours in memory are nearer: those along the row or those of the
  * next row. Few long rows are split over blocks, each phase a launch. A row that fits the registers
  * of its threads is read once; a longer one is read once a phase. */
-
-/* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are
- * worth a launch for each from SPLIT_FROM on. */
-enum {
-    DYNC__PTX_SPLIT_FROM = 65536,
-    DYNC__PTX_ROW_LANES = 16,
-    DYNC__PTX_TRANSPOSE_LANES = 32,
-    DYNC__PTX_IN_FLIGHT = 4,
-    DYNC__PTX_GATHERED = 7
-};
 
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
 {
@@ -5205,8 +5225,6 @@ DYNC__FN void dync__cuda_tile_mma(dync__cuda_tile *t, int kind, const char *acc,
  * Elements that do not exist are loaded from the block's first and are zeros. Every tile of the
  * other side does it again: dync__gm_pre_worth says when that is less than a launch and two trips
  * through memory. */
-
-enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
@@ -8423,8 +8441,6 @@ static const dync__gm_tile dync__gm_tiles[2][6] = {
      {64, 128, 128, 3, 78},
      {64, 64, 64, 3, 68},
      {64, 64, 256, 3, 60}}};
-/* registers of a thread for sums and for what is loaded to be made something */
-enum { DYNC__GM_HELD = 144 };
 
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
 DYNC__FN int dync__gm_shared_most(const dync__gm *g)
@@ -9869,7 +9885,6 @@ DYNC__FN dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *c
 
 /* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by
  * side. Depthwise convolutions, mostly. */
-enum { DYNC__CL_WINDOW = 64 };
 static bool dync__cl_is_few(int64_t channels, const int64_t *w)
 {
     return channels * w[2] * w[3] <= DYNC__CL_WINDOW;

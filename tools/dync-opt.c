@@ -4,7 +4,8 @@
  *   dync-opt [-p "fuse schedule"] [FILE]   the file's own passes, or those given
  *   dync-opt --update FILE...              rewrites what each golden file expects
  *   dync-opt --check FILE...               compares; status 1 where one differs
- *   dync-opt --thresholds                  base/machine.def.h with this build's values */
+ *   dync-opt --thresholds                  the tables base/machine.def.h and cuda/gpu.def.h */
+#include "../src/cuda/gpu.def.h"
 #include "opt.h"
 #include "tool.h"
 
@@ -14,6 +15,10 @@ static int opt_thresholds(void)
 #define DYNC__X(name, value, unit, decides, measures) \
     printf("%-22s %10d %-12s %-66s %s\n", #name, DYNC__##name, #unit, decides, measures);
     DYNC__MACHINE(DYNC__X)
+#undef DYNC__X
+#define DYNC__X(name, value, unit, decides, measures) \
+    printf("%-22s %10d %-12s %-66s %s\n", #name, value, #unit, decides, measures);
+    DYNC__GPU_MACHINE(DYNC__X)
 #undef DYNC__X
     return 0;
 }

@@ -36,6 +36,8 @@
     X(POOL_TRIAL_FIRST, 128, loops, "after which a new finding is tried again", "peers --threads=2 pointwise") \
     X(POOL_TRIAL_NEXT, 2048, loops, "after which one is that was often found", "peers --threads=2 pointwise") \
     X(POOL_TRIAL_GAIN, 9, tenths, "of the time alone: a shared loop takes less", "peers --threads=2 pointwise") \
+    X(FAR_BYTES, 1 << 20, bytes, "of a loop, from which on memory counts in its time", "peers --threads=2 pointwise") \
+    X(FAR_PER_NS, 50, bytes, "that one thread gets from there", "peers --threads=2 pointwise") \
     X(MACS_PER_NS, 40, products, "of one thread, in what threads are worth", "peers sgemm conv") \
     X(GEMM_VECTORS_PER_NS, 3, vectors, "the same, of a matrix product in vectors", "peers sgemm") \
     X(CONV_PARALLEL, 300000, products, "from here a convolution's images are shared out", "peers --threads=2 conv") \
@@ -234,6 +236,7 @@
     X(FOURIER_LANES_L2, 5, ratio, "as much as so many of them", "peers fft") \
     X(FOURIER_NS, 1, ns, "of a transform for each number that comes of it", "peers fft") \
     X(POOL2D_PARALLEL, 100000, elements, "of all windows of a pool, from which threads are woken", "peers pool") \
+    X(PAD_CALL, 512, bytes, "of a padded row from which memcpy copies it", "peers moves") \
     X(CHECK_INDEX_CODE, 4096, elements, "from here indices are checked by a kernel", "peers moves") \
     /* ---- autotune ---- */ \
     X(TUNE_NS, 1000000, ns, "that timing one form of a kernel may take", "-") \

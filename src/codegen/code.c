@@ -29,11 +29,11 @@ typedef struct dync__code_work {
 /* Whatever the types of its buffers are. */
 DYNC__OFTEN static bool dync__code_is_near(const dync__code_length *l, int64_t indices)
 {
-    return (double)indices * l->n_bufs < (1 << 20) / 16;
+    return (double)indices * l->n_bufs < DYNC__FAR_BYTES / 16;
 }
 
-/* Nanoseconds that one thread waits for what lies beyond the second-level cache, at 50 GB/s; each
- * buffer passes once. */
+/* Nanoseconds that one thread waits for what lies beyond the second-level cache; each buffer passes
+ * once. */
 DYNC__OFTEN static double dync__code_memory_ns(const dync__code_work *w, const int64_t *at)
 {
     double bytes = 0;
@@ -45,7 +45,7 @@ DYNC__OFTEN static double dync__code_memory_ns(const dync__code_work *w, const i
         bytes +=
             (double)((size >= 0 ? DYNC__MIN(size, n) : n) * dync__dtype_info(buf->dtype)->bytes);
     }
-    return bytes < 1 << 20 ? 0 : bytes / 50;
+    return bytes < DYNC__FAR_BYTES ? 0 : bytes / DYNC__FAR_PER_NS;
 }
 
 /* What the interpreter takes: a step for each instruction of the phases, so many lanes at once. */

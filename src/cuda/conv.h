@@ -4,7 +4,6 @@
 #define DYNC__CUDA_CONV_H
 #include "gemm.h"
 
-enum { DYNC__CUV_PHASES = 16, DYNC__CUV_WINDOW = 64, DYNC__CUV_FEW = 16, DYNC__CUV_BACK = 36 };
 /* A 4-D array in memory: of an operand, or packed. */
 /* pre: makes it; or NULL */
 typedef struct dync__cuv_array {

@@ -31,8 +31,6 @@ static const dync__gm_tile dync__gm_tiles[2][6] = {
      {64, 128, 128, 3, 78},
      {64, 64, 64, 3, 68},
      {64, 64, 256, 3, 60}}};
-/* registers of a thread for sums and for what is loaded to be made something */
-enum { DYNC__GM_HELD = 144 };
 
 /* Compute capabilities 8.6, 8.9 and 12.x have less than the others. */
 DYNC__FN int dync__gm_shared_most(const dync__gm *g)

@@ -15,21 +15,7 @@
 enum { DYNC__GMD_THREADS = 128 };
 enum { DYNC__GMD_SIDE = 4, DYNC__GMD_WARPS = DYNC__GMD_THREADS / 32 };
 
-enum {
-    DYNC__GM_START = 1500,
-    DYNC__GM_JOIN = 4000,
-    DYNC__GM_SPLITS = 32,
-    DYNC__GM_PLAIN = 4096,
-    DYNC__GM_REPACK = 256,
-    DYNC__GM_WGMMA = 1800
-};
-
-enum {
-    DYNC__GM_ALONG,
-    DYNC__GM_ACROSS,
-    DYNC__GM_PIECES,
-    DYNC__GM_BYTES = 1200 /* of memory a clock, all multiprocessors */
-};
+enum { DYNC__GM_ALONG, DYNC__GM_ACROSS, DYNC__GM_PIECES };
 /* How a side comes into shared memory. ALONG: neighbours in memory are neighbours in depth, 16
  * bytes at a time; ACROSS: they are of neighbouring lines, 16 bytes at a time; PIECES: element by
  * element, any strides and boundaries. */

@@ -15,8 +15,6 @@
 #include "gemm.h"
 DYNC__COLD
 
-enum { DYNC__GMP_WORDS = 16, DYNC__GMP_LAUNCH = 3000, DYNC__GMP_LANES = 128 };
-
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 static int dync__gmp_store(const dync__kernel *k)

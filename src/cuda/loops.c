@@ -149,7 +149,6 @@ DYNC__FN dync_status dync__cl_matmul(dync__cuda_code *code, const dync__kcall *c
 
 /* Windows of few elements are unrolled: a thread a result, nothing is reduced, neighbours side by
  * side. Depthwise convolutions, mostly. */
-enum { DYNC__CL_WINDOW = 64 };
 static bool dync__cl_is_few(int64_t channels, const int64_t *w)
 {
     return channels * w[2] * w[3] <= DYNC__CL_WINDOW;

@@ -10,7 +10,14 @@
  * Registers are named after values: %mul7_2 is value 7 in lane 2. */
 #ifndef DYNC__CUDA_PTX_H
 #define DYNC__CUDA_PTX_H
+#include "gpu.def.h"
 #include "rt.h"
+
+enum { /* thresholds */
+#define DYNC__X(name, value, unit, decides, measures) DYNC__##name = value,
+       DYNC__GPU_MACHINE(DYNC__X)
+#undef DYNC__X
+};
 
 enum { DYNC__PTX_FLAT, DYNC__PTX_ROWS, DYNC__PTX_COLUMNS };
 enum {

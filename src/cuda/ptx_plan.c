@@ -9,16 +9,6 @@
 #include "ptx.h"
 DYNC__COLD
 
-/* More indexed loads than GATHERED leave no registers for several lanes. Rows of several phases are
- * worth a launch for each from SPLIT_FROM on. */
-enum {
-    DYNC__PTX_SPLIT_FROM = 65536,
-    DYNC__PTX_ROW_LANES = 16,
-    DYNC__PTX_TRANSPOSE_LANES = 32,
-    DYNC__PTX_IN_FLIGHT = 4,
-    DYNC__PTX_GATHERED = 7
-};
-
 DYNC__FN bool dync__ptx_has_reduce(const dync__kernel *k)
 {
     for (int i = 0; i < k->inst.n; i++)

@@ -21,7 +21,7 @@
 #include "ptx.h"
 DYNC__COLD
 
-enum { DYNC__PTX_TRANSPOSE_LEAST = 16, DYNC__PTX_TRANSPOSE_BYTES = 32768 };
+enum { DYNC__PTX_TRANSPOSE_BYTES = 32768 }; /* of shared memory, two blocks side by side */
 
 static bool dync__ptx_transpose_is(const dync__kernel *k, const dync__access *a, int across)
 {

@@ -4,13 +4,7 @@
 #define DYNC__CUDA_SCATTER_H
 #include "tile.h"
 
-enum {
-    DYNC__SCA_BLOCK = 256,
-    DYNC__SCA_FEW = 512,
-    DYNC__SCA_FEW_SET = 64,
-    DYNC__SCA_AHEAD = 4,
-    DYNC__SCA_CHUNK = 32
-};
+enum { DYNC__SCA_BLOCK = 256 };
 /* to[line, index[line, i]] = or += scale * from[line, i] for all i in order, lines being all dims
  * but dim. */
 typedef struct dync__sca {

@@ -27,7 +27,7 @@ typedef struct dync__padding {
 /* Few bytes cost less than a call; the last ones may be copied twice. */
 DYNC__INLINE void dync__pad_copy(char *to, const char *from, int64_t n)
 {
-    if (n >= 512) {
+    if (n >= DYNC__PAD_CALL) {
         memcpy(to, from, (size_t)n);
     } else if (n >= 16) {
         for (int64_t i = 0; i < n - 16; i += 16) memcpy(to + i, from + i, 16);
