@@ -66,18 +66,18 @@ DYNC__BUSY static dync_status dync__inflate_take(dync__inflater *f, unsigned n, 
 /* ---- codes ----------------------------------------------------------------------------------- */
 
 /* Fills the table of the next 9 bits. Codes stand in the stream from their high bit on, the table's
- * index has the first bit lowest, so a code is turned around; the bits behind a shorter code may be
- * anything, so it fills every 2^l-th entry. F above, turned 00: entries 0, 4, 8, .. */
+ * index has the first bit lowest, so a code is reversed; the bits behind a shorter code may be
+ * anything, so it fills every 2^l-th entry. F above, reversed 00: entries 0, 4, 8, .. */
 static void dync__huffman_fast(dync__huffman *h, const uint8_t *length, int n)
 {
     unsigned next[DYNC__CODE_BITS + 2] = {0};
     memset(h->fast, 0, sizeof h->fast);
     for (int l = 1; l <= DYNC__CODE_BITS; l++) next[l + 1] = (next[l] + h->count[l]) << 1;
     for (int s = 0; s < n; s++) {
-        unsigned l = length[s], code = l ? next[l]++ : 0, turned = 0;
+        unsigned l = length[s], code = l ? next[l]++ : 0, reversed = 0;
         if (l == 0 || l > DYNC__CODE_FAST) continue;
-        for (unsigned b = 0; b < l; b++) turned |= (code >> b & 1) << (l - 1 - b);
-        for (unsigned k = turned; k < 1u << DYNC__CODE_FAST; k += 1u << l)
+        for (unsigned b = 0; b < l; b++) reversed |= (code >> b & 1) << (l - 1 - b);
+        for (unsigned k = reversed; k < 1u << DYNC__CODE_FAST; k += 1u << l)
             h->fast[k] = (uint16_t)(l << 9 | (unsigned)s);
     }
 }
@@ -134,7 +134,7 @@ DYNC__BUSY static dync_status dync__huffman_next(dync__inflater *f, const dync__
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* A block that is not packed (3.2.4): from the next whole byte on, its length, the same with all
- * bits turned, the bytes. */
+ * bits inverted, the bytes. */
 static dync_status dync__inflate_stored(dync__inflater *f)
 {
     unsigned skip, n, complement;

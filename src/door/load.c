@@ -22,7 +22,7 @@ static dync__tensor *dync__load_st(dync__blob *b, const dync__st_tensor *t)
 {
     uint64_t at = (uint64_t)(t->data - b->bytes);
     if (!dync__big_endian()) return dync__door_tensor(b, at, t->dtype, t->ndim, t->shape);
-    /* the parser has turned the bytes already */
+    /* the parser has swapped the bytes already */
     dync__layout lay;
     if (dync__layout_contiguous(&lay, t->ndim, t->shape) != DYNC_OK) return NULL;
     dync__tensor *out = dync__tensor_empty(t->dtype, DYNC_CPU, &lay);

@@ -124,7 +124,7 @@ DYNC__FN dync_tensor *dync__oi_cached(dync_tensor *past, dync_tensor *now)
  *   Y = softmax(softcap(scale Q K') + bias) V,  softcap(s) = cap tanh(s / cap)
  *
  * The scale is split over Q and K by its square root, as ONNX's own function body has it: this
- * keeps halves from overflowing. qk_matmul_output shows the scores: mode 0 as products, 1 after
+ * keeps f16 from overflowing. qk_matmul_output shows the scores: mode 0 as products, 1 after
  * softcap, 2 after the bias, 3 after the softmax. */
 DYNC__FN dync_status dync__oi_attention(dync__onnx_call *c)
 {

@@ -172,9 +172,9 @@ DYNC__FN dync_tensor *dync__oi_idiom_linear(const dync__onnx_call *c)
 {
     bool add = strcmp(c->row->name, "Add") == 0;
     const dync__onnx_step *product = add ? dync__oi_idiom_step(c, c->step, 0, "MatMul") : c->step;
-    const dync__onnx_step *turn = product ? dync__oi_idiom_step(c, product, 1, "Transpose") : NULL;
-    if (!turn) return NULL;
-    dync_tensor *x = dync__oi_idiom_in(c, product, 0), *w = dync__oi_idiom_in(c, turn, 0),
+    const dync__onnx_step *moved = product ? dync__oi_idiom_step(c, product, 1, "Transpose") : NULL;
+    if (!moved) return NULL;
+    dync_tensor *x = dync__oi_idiom_in(c, product, 0), *w = dync__oi_idiom_in(c, moved, 0),
                 *bias = add ? dync__oi_in(c, 1) : NULL;
     if (!dync__oi_is_recorded(x) || !dync__oi_idiom_known(w, 2) ||
         dync__dtype_info(dync__oi_type(w))->kind != 'f')

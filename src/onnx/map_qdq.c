@@ -74,10 +74,11 @@ static bool dync__oi_qdq_both(const dync__onnx_call *c, int axis, dync__oi_qdq *
 
 /* a by b, b transposed where told; NULL + error */
 static dync_tensor *dync__oi_qdq_product(const dync__onnx_call *c, const dync__oi_qdq *a,
-                                         const dync__oi_qdq *b, bool turned)
+                                         const dync__oi_qdq *b, bool transposed)
 {
     dync__pass_log(DYNC__PASS_qdq, c->row->name, "by bytes");
-    dync_tensor *y = dync__oi_byte_product(a->x, a->zero, turned ? dync_t(b->x) : b->x, b->zero);
+    dync_tensor *y =
+        dync__oi_byte_product(a->x, a->zero, transposed ? dync_t(b->x) : b->x, b->zero);
     dync_tensor *scale = y ? dync_mul(a->scale, b->scale) : NULL;
     return scale ? dync_mul(dync_to_dtype(y, DYNC_F32), scale) : NULL;
 }
@@ -92,12 +93,12 @@ DYNC__FN bool dync__oi_qdq_matmul(const dync__onnx_call *c, dync_tensor **y)
 }
 
 /* A B', without the rest of Gemm */
-DYNC__FN bool dync__oi_qdq_gemm(const dync__onnx_call *c, bool turned, dync_tensor **y)
+DYNC__FN bool dync__oi_qdq_gemm(const dync__onnx_call *c, bool transposed, dync_tensor **y)
 {
     dync__oi_qdq a, b;
-    if (!dync__oi_qdq_both(c, turned ? 0 : 1, &a, &b) || dync__oi_rank(a.x) != 2 ||
+    if (!dync__oi_qdq_both(c, transposed ? 0 : 1, &a, &b) || dync__oi_rank(a.x) != 2 ||
         dync__oi_int(c, "transA"))
         return false;
-    *y = dync__oi_qdq_product(c, &a, &b, turned);
+    *y = dync__oi_qdq_product(c, &a, &b, transposed);
     return true;
 }

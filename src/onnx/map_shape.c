@@ -232,7 +232,7 @@ DYNC__FN dync_status dync__oi_unsqueeze(dync__onnx_call *c)
 
 /* Without perm the dims are reversed. */
 /* What NonZero is of, where that makes the call's input; NULL: another node does, or no graph is
- * made. Its result turned is what dync has. */
+ * made. Its result transposed is what dync has. */
 static dync_tensor *dync__oi_places_of(const dync__onnx_call *c)
 {
     const dync__onnx_step *s = dync__oi_is_recorded(dync__oi_in(c, 0)) ? dync__onnx_maker(c, 0)

@@ -52,8 +52,8 @@ DYNC__FN dync_tensor *dync__oi_both_of(dync_tensor *(*two)(dync_value, dync_valu
 DYNC__FN dync_tensor *dync__oi_idiom(const dync__onnx_call *);
 /* a value of a graph that is being made of the model */
 DYNC__FN bool dync__oi_is_recorded(const dync_tensor *);
-/* of MatMul, and of Add behind it: a known matrix turned, as the writer has a linear layer of three
- * dims and more. Where a graph is made; else, or where it is something else, NULL */
+/* of MatMul, and of Add behind it: a known matrix transposed, as the writer has a linear layer of
+ * three dims and more. Where a graph is made; else, or where it is something else, NULL */
 DYNC__FN dync_tensor *dync__oi_idiom_linear(const dync__onnx_call *);
 DYNC__FN dync_tensor *dync__oi_cast_to(const dync__onnx_call *, dync_tensor *, int64_t type);
 /* dims given as axes: an attribute, or input i; n 0 with *all: none are told */
@@ -90,7 +90,7 @@ DYNC__FN dync_tensor *dync__oi_centred(dync_tensor *x, dync_tensor *zero, int di
 /* is the tensor known, and each of its numbers n? NULL: no */
 DYNC__FN bool dync__oi_is_all(dync_tensor *, int64_t n);
 DYNC__FN bool dync__oi_qdq_matmul(const dync__onnx_call *, dync_tensor **y);
-DYNC__FN bool dync__oi_qdq_gemm(const dync__onnx_call *, bool turned, dync_tensor **y);
+DYNC__FN bool dync__oi_qdq_gemm(const dync__onnx_call *, bool transposed, dync_tensor **y);
 DYNC__FN dync_tensor *dync__oi_byte_product(dync_tensor *a, dync_tensor *za, dync_tensor *b,
                                             dync_tensor *zb);
 DYNC__FN dync_tensor *dync__oi_byte_conv(const dync__onnx_call *c, dync_tensor *x, dync_tensor *zx,

@@ -1,8 +1,8 @@
 /* onnx/neat.c: a graph that was made of a model, without what says nothing: what nobody reads, a
  * dim of one element that goes as soon as it has come, as layers of one direction make it, dims
- * that are turned and turned back. What turns two dims is a permutation, as the file has it, and
- * names are given anew, in order, so that what is written and read again is the same text. After
- * record.c. */
+ * that are transposed there and back. What transposes two dims is a permutation, as the file has
+ * it, and names are given anew, in order, so that what is written and read again is the same text.
+ * After record.c. */
 #include "../dync.in.h"
 #include "record.h"
 DYNC__COLD
@@ -16,7 +16,7 @@ static int64_t dync__neat_dim(const dync__node *n, int i, int ndim)
 }
 
 /* Do two permutations, one after the other, leave every dim where it was? */
-static bool dync__neat_turned_back(const dync__arg *first, const dync__arg *then)
+static bool dync__neat_undoes(const dync__arg *first, const dync__arg *then)
 {
     bool back = first->kind == DYNC__A_DIMS && then->kind == DYNC__A_DIMS && first->n == then->n;
     for (int i = 0; back && i < then->n; i++) {
@@ -27,7 +27,7 @@ static bool dync__neat_turned_back(const dync__arg *first, const dync__arg *then
 }
 
 /* False: no memory. */
-static bool dync__neat_turn(dync__graph *g, dync__node *n)
+static bool dync__neat_permutes(dync__graph *g, dync__node *n)
 {
     bool two = n->op == DYNC__OP_transpose && n->nargs == 3, t = n->op == DYNC__OP_t;
     const dync__node *in = (two || t) && n->args[0].kind == DYNC__A_NODE ? n->args[0].as.node
@@ -52,14 +52,14 @@ static bool dync__neat_turn(dync__graph *g, dync__node *n)
 /* What the node takes away again, its first argument's own argument; NULL: it does not. */
 static dync__node *dync__neat_undone(const dync__node *n)
 {
-    bool item = n->op == DYNC__OP_select, turn = n->op == DYNC__OP_permute;
-    if (n->op != DYNC__OP_squeeze && !item && !turn) return NULL;
+    bool item = n->op == DYNC__OP_select, moves = n->op == DYNC__OP_permute;
+    if (n->op != DYNC__OP_squeeze && !item && !moves) return NULL;
     if (n->nargs < 2 || n->args[0].kind != DYNC__A_NODE) return NULL;
     const dync__node *in = n->args[0].as.node;
-    if (in->op != (turn ? DYNC__OP_permute : DYNC__OP_unsqueeze) || in->nargs < 2 ||
+    if (in->op != (moves ? DYNC__OP_permute : DYNC__OP_unsqueeze) || in->nargs < 2 ||
         in->args[0].kind != DYNC__A_NODE)
         return NULL;
-    if (turn) return dync__neat_turned_back(&in->args[1], &n->args[1]) ? in->args[0].as.node : NULL;
+    if (moves) return dync__neat_undoes(&in->args[1], &n->args[1]) ? in->args[0].as.node : NULL;
     if (item && (n->args[2].kind != DYNC__A_INT || (n->args[2].as.i != 0 && n->args[2].as.i != -1)))
         return NULL;
     int ndim = in->info[0].lay.ndim;
@@ -107,7 +107,7 @@ DYNC__FN dync_status dync__onnx_neat(dync__graph *g)
     for (int i = 0; i < g->node.n; i++) {
         dync__node *n = g->node.at[i], *was;
         dync__node_each_input(n, dync__neat_use, NULL);
-        if (!dync__neat_turn(g, n)) return DYNC_ERR_MEMORY;
+        if (!dync__neat_permutes(g, n)) return DYNC_ERR_MEMORY;
         was = dync__neat_undone(n);
         /* an input stays apart from a result: they would share memory */
         n->mark = was && was->kind != DYNC__N_PLACEHOLDER ? was : NULL;

@@ -20,7 +20,7 @@ static dync__ox_name dync__ox_row_major(dync__ox *w, dync__ox_name x)
  * each. */
 DYNC__FN dync__ox_name dync__ox_nonzero(dync__ox *w)
 {
-    static const int64_t turned[2] = {1, 0};
+    static const int64_t swapped[2] = {1, 0};
     const dync__info *in = dync__ox_of(w, 0);
     bool scalar = in->lay.ndim == 0; /* has no places: [count, 0] */
     dync__ox_name x = dync__ox_in(w, 0);
@@ -28,7 +28,7 @@ DYNC__FN dync__ox_name dync__ox_nonzero(dync__ox *w)
         in->dtype != DYNC_I64)
         x = dync__ox_cast(w, dync__ox_wide_in(w, 0), dync__ox_wide(in->dtype), DYNC_BOOL);
     if (scalar) x = dync__ox_row_major(w, x);
-    x = dync__ox_transposed(w, dync__ox_op1(w, "NonZero", x), 2, turned);
+    x = dync__ox_transposed(w, dync__ox_op1(w, "NonZero", x), 2, swapped);
     return scalar ? dync__ox_sliced(w, x, 1, 0, 0, 1) : x;
 }
 

@@ -131,7 +131,7 @@ DYNC__RARE static dync_status dync__public_elements(int elements, int dtype)
     int kind = elements & ~15, bytes = elements & 15;
     bool floats = is->kind == 'f', fits = true;
     if (kind == DYNC__OF_FLOATS) fits = floats;
-    if (kind == DYNC__OF_INTEGERS) fits = !floats || is->bytes == 2; /* bits of halves */
+    if (kind == DYNC__OF_INTEGERS) fits = !floats || is->bytes == 2; /* bits of f16 and bf16 */
     if (kind == DYNC__OF_BOOLS) fits = is->bytes == 1;
     if (!kind || (fits && bytes == (int)is->bytes)) return DYNC_OK;
     return dync__fail(DYNC_ERR_DTYPE,

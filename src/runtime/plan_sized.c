@@ -316,7 +316,7 @@ static bool dync__form_places(dync__plan_form *f)
     return ok && !f->list.failed;
 }
 
-/* When temporaries live does not depend on sizes; which are the largest seldom does. off: there is
+/* When temporaries live does not depend on sizes; which are the largest rarely does. off: there is
  * no memory plan. */
 static dync_status dync__form_lives(dync__plan_form *f, bool off)
 {
