@@ -224,7 +224,7 @@ static dync_status dync__inside_call(dync__handler *self, dync__opcall *c)
 {
     dync__inside *s = self->state;
     dync__arg stand[DYNC__MAX_ARGS], node[DYNC__MAX_ARGS], *given = c->args;
-    if (c->op == DYNC__OP__set_grad_enabled) {
+    if (dync__row_sets_grad_mode(c->row)) {
         if (!dync__graph_call(s->graph, c->op, 1, c->args, 0, NULL, NULL)) return DYNC_ERR_MEMORY;
         return c->row->decompose(c);
     }

@@ -37,6 +37,18 @@ DYNC__INLINE int dync__env_put(dync__environment *e, dync__tensor *real, dync__t
     e->origin.at[e->origin.n++] = (dync__origin){0};
     return place;
 }
+/* The same for n places at once, whose origins are known. */
+DYNC__INLINE int dync__env_put_all(dync__environment *e, int n, dync__tensor *const *real,
+                                   dync__tensor *const *fake, const dync__origin *origin)
+{
+    int place = e->real.n;
+    memcpy(e->real.at + place, real, (size_t)n * sizeof *real);
+    memcpy(e->fake.at + place, fake, (size_t)n * sizeof *fake);
+    memcpy(e->origin.at + place, origin, (size_t)n * sizeof *origin);
+    memset(e->holder.at + place, 0, (size_t)n * sizeof *e->holder.at);
+    e->real.n = e->fake.n = e->holder.n = e->origin.n = place + n;
+    return place;
+}
 /* No places, the room stays; what they held is the caller's to give back. */
 DYNC__INLINE void dync__env_empty(dync__environment *e)
 {

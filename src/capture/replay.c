@@ -40,13 +40,7 @@ DYNC__FN void dync__replay_place(dync__tracer *t, dync__tensor *real, dync__tens
 DYNC__FN void dync__replay_place_all(dync__tracer *t, const dync__cut_part *p,
                                      dync__tensor *const *out)
 {
-    int env = t->env.real.n;
-    size_t n = (size_t)p->n_out;
-    memcpy(t->env.real.at + env, out, n * sizeof *out);
-    memcpy(t->env.fake.at + env, p->fake, n * sizeof *p->fake);
-    memcpy(t->env.origin.at + env, p->origin, n * sizeof *p->origin);
-    memset(t->env.holder.at + env, 0, n * sizeof *t->env.holder.at);
-    t->env.real.n = t->env.fake.n = t->env.holder.n = t->env.origin.n = env + p->n_out;
+    int env = dync__env_put_all(&t->env, p->n_out, out, p->fake, p->origin);
     for (int i = 0; i < p->n_out; i++)
         if (out[i]) p->fake[i]->node_output = env + i;
 }
