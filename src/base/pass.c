@@ -103,6 +103,7 @@ DYNC__FN bool dync__pass_on(int pass)
     return !(DYNC__ATOMIC_PEEK(word) >> pass % DYNC__PASSES_A_WORD & 1);
 }
 
+#if !defined(DYNC_NO_STDIO)
 DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...)
 {
     if (!dync__log_on(DYNC__LOG_passes)) return;
@@ -113,6 +114,7 @@ DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...)
     va_end(args);
     dync__log(DYNC__LOG_passes, "%s of %s: %s", dync__pass_name(pass), of, text);
 }
+#endif
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 

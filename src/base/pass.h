@@ -66,7 +66,11 @@ DYNC__FN bool dync__pass_on(int pass);
  * naming those there are, for a name that is none or no optional one: nothing changes. */
 DYNC__FN dync_status dync__pass_disable(const char *names);
 /* DYNC_LOG=passes: "[passes] name of: text" */
+#if defined(DYNC_NO_STDIO)
+#define dync__pass_log(pass, of, ...) ((void)(pass), (void)(of), DYNC__UNSAID(__VA_ARGS__))
+#else
 DYNC__FN void dync__pass_log(int pass, const char *of, const char *fmt, ...) DYNC__PRINTF(3, 4);
+#endif
 
 /* How an IR is checked and printed; its name, for the message. */
 typedef struct dync__ir_kind {
