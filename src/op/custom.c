@@ -9,11 +9,6 @@
 #include "rows.h"
 DYNC__COLD
 
-#if defined(DYNC_SMALL)
-enum { DYNC__MAX_CUSTOM = 16 };
-#else
-enum { DYNC__MAX_CUSTOM = 1024 };
-#endif
 /* Text is owned by the row; impl and meta are the user's, and user is passed to both. */
 typedef struct dync__custom_row {
     dync__op_row row; /* first: a call knows its row */
@@ -26,28 +21,12 @@ typedef struct dync__hook_pair {
     dync_hook fn;
     void *user;
 } dync__hook_pair;
-/* Process-wide. Rows are only added, under the lock, and n is stored behind the row: so readers
- * need no lock. Hooks are read under it, as their array moves when it grows. */
+/* Process-wide. Rows are added to the table (table.c) under the lock. Hooks are read under it, as
+ * their array moves when it grows. */
 static struct {
     dync__mutex lock;
-    int32_t n;
-    dync__custom_row *at[DYNC__MAX_CUSTOM];
     DYNC__VEC(dync__hook_pair) hook;
 } dync__customs;
-
-DYNC__FN const dync__op_row *dync__custom_info(int op)
-{
-    int i = op - DYNC__N_OPS;
-    return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__customs.n) ? &dync__customs.at[i]->row : NULL;
-}
-
-DYNC__FN int dync__custom_find(const char *name)
-{
-    int n = DYNC__ATOMIC_LOAD(&dync__customs.n);
-    for (int i = 0; i < n; i++)
-        if (dync__same_text(dync__customs.at[i]->name, name)) return DYNC__N_OPS + i;
-    return -1;
-}
 
 static void dync__custom_free(dync__custom_row *c)
 {
@@ -61,12 +40,8 @@ static void dync__custom_free(dync__custom_row *c)
 /* At shutdown, when nothing runs any more. */
 static void dync__customs_free(void)
 {
-    int n = dync__customs.n;
-    DYNC__ATOMIC_STORE(&dync__customs.n, 0);
-    for (int i = 0; i < n; i++) {
-        dync__custom_free(dync__customs.at[i]);
-        dync__customs.at[i] = NULL;
-    }
+    for (const dync__op_row *row; (row = dync__table_drop()) != NULL;)
+        dync__custom_free((dync__custom_row *)(uintptr_t)row); /* its first field */
     dync__vec_free(&dync__customs.hook);
 }
 
@@ -282,12 +257,8 @@ DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync
     dync_status status = dync__custom_fill(c, name, schema);
     dync__at_shutdown(dync__customs_free);
     dync__lock(&dync__customs.lock);
-    bool full = dync__customs.n == DYNC__MAX_CUSTOM, taken = dync__custom_find(name) >= 0;
-    if (status == DYNC_OK && !full && !taken) {
-        dync__customs.at[dync__customs.n] = c;
-        DYNC__ATOMIC_STORE(&dync__customs.n, dync__customs.n + 1);
-        c = NULL;
-    }
+    bool taken = dync__custom_find(name) >= 0;
+    if (status == DYNC_OK && !taken && dync__table_add(&c->row)) c = NULL;
     dync__unlock(&dync__customs.lock);
     if (status == DYNC_OK && c)
         status = taken ? dync__fail(DYNC_ERR_VALUE, "dync_op_register: duplicate name: %s", name)

@@ -154,10 +154,15 @@ DYNC__FN int dync__op_find(const char *name); /* -1 if there is none */
  * dync__op_info and dync__op_find. */
 DYNC__FN dync_status dync__custom_add(const char *name, const char *schema, dync_function impl,
                                       dync_function meta, void *user);
-/* recursion: the table knows registered rows too, whose functions call operators; NULL: none */
+/* rows that programs register, numbered from DYNC__N_OPS on (table.c); NULL: none */
 DYNC__FN const dync__op_row *dync__custom_info(int op);
-/* recursion: as dync__custom_info; -1: none of that name is registered */
+/* -1: none of that name is registered */
 DYNC__FN int dync__custom_find(const char *name);
+enum { DYNC__MAX_CUSTOM = DYNC__SMALLER(16, 1024) };
+/* custom.c holds its lock; false: there are as many as there may be. Then the last one leaves, NULL
+ * where there is none. */
+DYNC__FN bool dync__table_add(const dync__op_row *);
+DYNC__FN const dync__op_row *dync__table_drop(void);
 /* what such a number stands for */
 DYNC__FN bool dync__hook_of(int64_t number, dync_hook *fn, void **user);
 /* the second argument of trace_wrapped; -1: no memory */

@@ -1,8 +1,8 @@
 /* op/table.c: the table of operators as data. After ops.def.h, before everything in op/.
  *
  * Each row is an object of its own, so that linkers keep those that a program uses; DYNC__OP_name
- * is its number. Names are found by a linear search: only parsers ask, and who asks by name links
- * every operator. */
+ * is its number, and rows that programs register come behind them. Names are found by a linear
+ * search: only parsers ask, and who asks by name links every operator. */
 #include "../dync.in.h"
 #include "rows.h"
 DYNC__WARM
@@ -72,6 +72,43 @@ DYNC__FN const dync__row *dync__op_row_of(int op)
     return op >= 0 && op < DYNC__N_OPS ? DYNC__ATOMIC_PEEK(&dync__op_rows[op]) : NULL;
 }
 
+/* ---- rows that programs register (custom.c) -------------------------------------------------- */
+/* Only added, under the lock of custom.c; n is stored last, so that readers need no lock. */
+static struct {
+    int32_t n;
+    const dync__op_row *at[DYNC__MAX_CUSTOM];
+} dync__op_more;
+
+DYNC__FN const dync__op_row *dync__custom_info(int op)
+{
+    int i = op - DYNC__N_OPS;
+    return i >= 0 && i < DYNC__ATOMIC_LOAD(&dync__op_more.n) ? dync__op_more.at[i] : NULL;
+}
+
+DYNC__FN int dync__custom_find(const char *name)
+{
+    int n = DYNC__ATOMIC_LOAD(&dync__op_more.n);
+    for (int i = 0; i < n; i++)
+        if (dync__same_text(dync__op_more.at[i]->name, name)) return DYNC__N_OPS + i;
+    return -1;
+}
+
+DYNC__FN bool dync__table_add(const dync__op_row *row)
+{
+    if (dync__op_more.n == DYNC__MAX_CUSTOM) return false;
+    dync__op_more.at[dync__op_more.n] = row;
+    DYNC__ATOMIC_STORE(&dync__op_more.n, dync__op_more.n + 1);
+    return true;
+}
+
+DYNC__FN const dync__op_row *dync__table_drop(void)
+{
+    if (dync__op_more.n == 0) return NULL;
+    DYNC__ATOMIC_STORE(&dync__op_more.n, dync__op_more.n - 1);
+    return dync__op_more.at[dync__op_more.n];
+}
+
+/* ---- rows by number and by name -------------------------------------------------------------- */
 /* Never NULL for a number of the table; NULL for one of no custom operator. */
 const dync__op_row *dync__op_info(int op)
 {
