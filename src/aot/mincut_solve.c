@@ -150,6 +150,10 @@ DYNC__FN dync_status dync__mincut(dync__cutter *c)
     dync__part_stand(&m);
     for (int i = 0; i < c->n; i++) m.again[i] = dync__part_again(&m, i);
     DYNC__TRY(dync__part_solve(&m));
-    return c->budget < 1 ? dync__part_within_budget(&m) : DYNC_OK;
+    if (c->budget < 1) DYNC__TRY(dync__part_within_budget(&m));
+    int saved = 0;
+    for (int i = 0; i < c->n; i++) saved += c->saved[i];
+    dync__pass_log(DYNC__PASS_mincut, c->joint->name, "%d of %d values are saved", saved, c->n);
+    return DYNC_OK;
 }
 #undef DYNC__EACH_USER

@@ -380,11 +380,6 @@ DYNC__FN dync_status dync__partition_saved(dync__cutter *c, const dync__aot_how 
     else
         dync__part_save_brief(c);
     dync__part_save_roots(c);
-    if (dync__log_on(DYNC__LOG_passes) && !how->save_all && dync__pass_on(DYNC__PASS_mincut)) {
-        int n = 0;
-        for (int i = 0; i < c->n; i++) n += c->saved[i];
-        dync__pass_log(DYNC__PASS_mincut, c->joint->name, "%d of %d values are saved", n, c->n);
-    }
     return dync__part_own(c);
 }
 
