@@ -41,9 +41,10 @@ typedef struct dync__gen_stream {
      * (jit.h) */
     uint8_t kind, lane, bytes, nontemporal, transposed;
     bool by_one; /* indices that go up by 1 along the lanes */
-    int8_t gpr;  /* where the phase being emitted has its address; -1 */
-    /* else where in the frame; -1: in the argument block; of a transposed stream of a square
-     * kernel, where its square is */
+    /* gpr: where the phase being emitted has its address; led: the same, moved by the row's index
+     * (gen_streams.c); -1 */
+    int8_t gpr, led;
+    /* else where in the frame; -1: in the argument block; transposed, where its square is */
     int32_t pointer;
 } dync__gen_stream;
 /* Words of the argument block; after them come, per row loop, its count and extent, per inner loop
@@ -172,9 +173,10 @@ typedef struct dync__gen {
     int32_t owner[32], owner_k[8]; /* instruction * UNROLL + u; -1 */
     /* frame: masks of the U vectors (64 bytes apart), for 64-bit lanes; lanes left */
     int32_t tail_mask, tail_mask64, tail_count;
-    /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers */
+    /* label of the next row; late: behind what is hoisted, as rows do nothing else to registers;
+     * kept: addresses stay in registers from row to row */
     int32_t top;
-    bool late;
+    bool late, kept;
     /* by instruction: a draw that takes its numbers from a pool; a cast of an index to 32 bits,
      * made so at once; an index that only such ones read, which has no lanes */
     uint8_t *pooled;
@@ -379,8 +381,6 @@ enum {
 /* row code */
 DYNC__FN void dync__gen_row_list(dync__gen *, int list);
 DYNC__FN int dync__gen_unroll(dync__gen *, int list, int most); /* as registers allow */
-/* addresses at the start of a phase: registers, then the frame if inner loops move them */
-DYNC__FN void dync__gen_phase_streams(dync__gen *);
 /* the most used constants and row values into the registers that are left */
 DYNC__FN void dync__gen_hoist(dync__gen *);
 DYNC__FN void dync__gen_unhoist(dync__gen *);

@@ -22,6 +22,7 @@ static bool dync__gen_after_kernel(dync__gen *g, dync__arena *arena, dync__kerne
                                    .kind = DYNC__GS_MEM,
                                    .lane = DYNC__GL_DENSE,
                                    .gpr = -1,
+                                   .led = -1,
                                    .pointer = -1};
         dync__buf buf = {.id = s, .mode = DYNC__BUF_IN, .size = -1};
         ok = dync__avec_push(arena, &g->stream, stream) && dync__avec_push(arena, &k->buf, buf);

@@ -2,6 +2,7 @@
  * the phases of gen_loops.c. After: the target finishes the bytes. */
 #include "../dync.in.h"
 #include "gen_reduce.h"
+#include "gen_streams.h"
 #include "gen_transpose.h"
 DYNC__LEAN
 #if DYNC__JIT
@@ -218,6 +219,7 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
     if (g->b->k->uses_random) dync__gen_random_keys(g);
     g->single = true;
     g->U = 1;
+    g->kept = false;
     dync__gen_row_list(g, 0);
     if (g->square) {
         dync__gen_squares(g);
@@ -227,6 +229,7 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
     g->top = dync__a_label(&g->a);
     g->late = phases == 1 && !g->vertical && !g->split && !g->tall && !g->b->has_scan &&
               g->red.n == 0 && g->list[1].n == 0 && g->list[2].n > 0 && g->list[3].n == 0;
+    dync__gen_keep_rows(g);
     if (!g->late) DYNC__A(&g->a, LABEL, .label = g->top);
     g->U = most;
     int end = dync__a_label(&g->a), out = dync__a_label(&g->a);
@@ -259,5 +262,6 @@ DYNC__FN void dync__gen_emit(dync__gen *g)
         dync__gen_leave(g);
     }
     g->U = most;
+    g->kept = false;
 }
 #endif

@@ -196,7 +196,9 @@ DYNC__FN void dync__gen_gather(dync__gen *g, int i)
     const dync__gen_stream *s = &g->stream.at[stream];
     if (!g->single && dync__gen_is_even(g, index, 0)) {
         g->line = dync__gen_at(g->lead);
-        if (!dync__gen_is_here(g, index))
+        if (g->in_phase && s->led >= 0)
+            g->line.is_mem = false;
+        else if (!dync__gen_is_here(g, index))
             g->line = dync__gen_home(g, index);
         else if (!g->leads[index] || g->u == 0)
             DYNC__A(a, FIRST_TO, .v = dync__gen_vt(g, DYNC_I64), .x = dync__gen_src(g, index),

@@ -14,13 +14,10 @@
  * accumulators and most used constants. */
 #include "../dync.in.h"
 #include "gen_reduce.h"
+#include "gen_streams.h"
 #include "gen_transpose.h"
 DYNC__LEAN
 #if DYNC__JIT
-
-/* What a phase may keep addresses in. */
-static const int8_t dync__gen_bases[] = {DYNC__G_A0, DYNC__G_A1, DYNC__G_A2, DYNC__G_A3, DYNC__G_A4,
-                                         DYNC__G_A5, DYNC__G_A6, DYNC__G_A7, DYNC__G_A8};
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
@@ -42,9 +39,13 @@ DYNC__FN void dync__gen_next_row(dync__gen *g, int top)
             .label = end);
     for (int d = g->n_row_dims - 1; d >= 0; d--) {
         for (int s = 0; s < g->stream.n; s++) {
+            dync__place step = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d));
             if (g->stream.at[s].kind == DYNC__GS_KEEP) continue;
-            DYNC__A(a, GET, .to = DYNC__G_T0,
-                    .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_STEP + d)));
+            if (g->kept && g->stream.at[s].gpr >= 0) {
+                DYNC__A(a, ADD, .to = g->stream.at[s].gpr, .y = step);
+                continue;
+            }
+            DYNC__A(a, GET, .to = DYNC__G_T0, .y = step);
             DYNC__A(a, ADD_TO, .x = DYNC__G_T0,
                     .y = dync__gen_arg(dync__gen_record(g, s, DYNC__GW_AT)));
         }
@@ -68,35 +69,6 @@ DYNC__FN int dync__gen_unroll(dync__gen *g, int list, int most)
     int each = dync__gen_pressure(g, list), u = most;
     while (u > 1 && u * each + 2 > g->n_regs) u = (u + 1) / 2;
     return u;
-}
-
-static bool dync__gen_uses_stream(const dync__gen *g, int s)
-{
-    const dync__gen_list *l = &g->list[g->cur];
-    for (int p = 0; p < l->n; p++)
-        if (g->stream_of[l->at[p]] == s || g->keep_stream[l->at[p]] == s) return true;
-    return false;
-}
-
-/* Addresses at the start of a phase: registers, then the frame if inner loops move them. */
-DYNC__FN void dync__gen_phase_streams(dync__gen *g)
-{
-    int next = 0, most = DYNC__COUNT_OF(dync__gen_bases) - (g->strip > 0); /* GEN_ROW */
-    for (int s = 0; s < g->stream.n; s++) {
-        dync__gen_stream *st = &g->stream.at[s];
-        st->gpr = -1;
-        st->pointer = -1;
-        if (!dync__gen_uses_stream(g, s) || (g->square && st->transposed)) continue;
-        dync__place at = dync__gen_address(g, s);
-        if (next < most) {
-            st->gpr = dync__gen_bases[next++];
-            DYNC__A(&g->a, GET, .to = st->gpr, .y = at);
-        } else if (g->n_inner_dims > 0) {
-            st->pointer = dync__gen_frame(g, 8);
-            DYNC__A(&g->a, GET, .to = DYNC__G_T0, .y = at);
-            DYNC__A(&g->a, PUT, .x = DYNC__G_T0, .y = dync__gen_at(st->pointer));
-        }
-    }
 }
 
 static int32_t dync__gen_inner_extent(const dync__gen *g, int d)
@@ -179,7 +151,7 @@ DYNC__FN void dync__gen_row_phase(dync__gen *g, int phase, int most)
     dync__gen_scan_begin(g);
     dync__gen_hoist(g);
     if (g->late) DYNC__A(a, LABEL, .label = g->top);
-    dync__gen_phase_streams(g);
+    if (!g->kept) dync__gen_phase_streams(g);
     dync__gen_reset(g);
     dync__gen_reduce_init(g, phase, false, false);
     if (sums && !ordered) dync__gen_reduce_init(g, phase, true, false);

@@ -49,7 +49,8 @@ DYNC__FN void dync__gen_elements(dync__asm *a, dync__vt v, int reg, dync__place 
 DYNC__FN int dync__gen_base(dync__gen *g, int stream)
 {
     const dync__gen_stream *s = &g->stream.at[stream];
-    int base = g->in_phase && s->gpr >= 0 ? s->gpr : DYNC__G_T0;
+    bool held = (g->in_phase || g->kept) && s->gpr >= 0;
+    int base = g->in_phase && s->led >= 0 ? s->led : held ? s->gpr : DYNC__G_T0;
     bool framed = g->in_phase && s->pointer >= 0;
     if (base == DYNC__G_T0)
         DYNC__A(&g->a, GET, .to = DYNC__G_T0,

@@ -1,7 +1,7 @@
 /* codegen/gen_store.c: stores, numbers of indices, row buffers. After gen_mem.c, before
  * gen_loops.c. */
 #include "../dync.in.h"
-#include "gen.h"
+#include "gen_streams.h"
 DYNC__LEAN
 #if DYNC__JIT
 
@@ -198,6 +198,7 @@ DYNC__FN void dync__gen_slot_store(dync__gen *g, int i)
 {
     int type = dync__gen_inst(g, i)->type, r = g->val[i * DYNC__GEN_UNROLL + g->u].reg;
     bool each = g->vertical && g->b->level[i] == 1;
+    if (g->kept) dync__gen_lead(g, i, r);
     for (int u = each ? g->u : 0, end = each && g->leads[i] ? g->U : u + 1; u < end; u++) {
         DYNC__A(&g->a, STORE, .v = dync__gen_vt(g, type), .x = r, .y = dync__gen_slot(g, i, u));
     }

@@ -138,7 +138,7 @@ static int dync__jb_stream(dync__jb *j, int kind, int access, int buf, int inst,
     s.buf = buf;
     s.inst = inst;
     s.bytes = (uint8_t)bytes;
-    s.gpr = -1;
+    s.gpr = s.led = -1;
     s.pointer = -1;
     int64_t stride = kind == DYNC__GS_KEEP ? 1 : dync__jb_stride(j, access, j->lane_loop);
     s.lane = j->lane_loop < 0 || dync__sz_eq(stride, 1) ? DYNC__GL_DENSE

@@ -170,7 +170,7 @@ DYNC__INLINE dync__vt dync__vt_of(int type, int lanes)
     X(STORE, "x y op")            /* any dtype; op 1: non-temporal, whole aligned cache lines */           \
     X(SPREAD, "to y")             /* the element at y, or the first of a register, in all lanes */         \
     X(FIRST, "to y")              /* the first lane = memory or a general register, zero up to 16 bytes */ \
-    X(FIRST_TO, "x y")            /* the first lane to memory, or (4 bytes) to a general register */       \
+    X(FIRST_TO, "x y")            /* the first lane to memory, or to a general register */                 \
     X(INSERT, "to y n")           /* lane n of the first 16 bytes = element of dtype v.type at y */        \
     X(ZERO, "to")                                                                                          \
     X(TAIL, "y n m")              /* END and y count lanes: of n vectors, to FRAME + m; destroys T0, T1 */ \

@@ -138,8 +138,9 @@ DYNC__BUSY DYNC__FN void dync__x_v(dync__asm *a, int insn, int vl, int reg, int 
         dync__x_evex(a, row, vl, field, vvvv, rm, k);
         dync__x_modrm(a, field, rm, unit, has_imm);
     } else {
-        /* map 1 ignores W; tools want 0 */
-        dync__x_vex(a, row, row->w == 1 && row->map != 1, vl, field, vvvv, rm);
+        /* map 1 ignores W but of general registers; tools want 0 */
+        bool w = row->w == 1 && (row->map != 1 || row->form == DYNC__XF_GR);
+        dync__x_vex(a, row, w, vl, field, vvvv, rm);
         dync__x_modrm(a, field, rm, 1, has_imm);
     }
     if (has_imm) dync__x_8(a, imm);

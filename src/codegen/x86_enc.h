@@ -34,6 +34,7 @@ DYNC__INLINE bool dync__x_evex_of(const dync__asm *a) { return a->t->n_masks > 0
     X(MOVD_M, "vmovd", "vmovd", 1, 1, 0x7e, 0, GR, 4)                                              \
     X(MOVQ, "vmovq", "vmovq", 1, 2, 0x7e, 2, RM, 8)                                                \
     X(MOVQ_M, "vmovq", "vmovq", 1, 1, 0xd6, 2, MR, 8)                                              \
+    X(MOVQ_G, "vmovq", "vmovq", 1, 1, 0x7e, 1, GR, 8)                                              \
     X(BROADCASTD, "vpbroadcastd", "vpbroadcastd", 2, 1, 0x58, 0, RX, 4)                            \
     X(BROADCASTQ, "vpbroadcastq", "vpbroadcastq", 2, 1, 0x59, 2, RX, 8)                            \
     X(ADDPS, "vaddps", "vaddps", 1, 0, 0x58, 0, RVM, F)                                            \

@@ -80,7 +80,7 @@ DYNC__FN void dync__x_list_v(dync__asm *a, const dync__x_row *row, int vl, int r
     char from = row->form == DYNC__XF_RK                               ? 'k'
                 : row->form == DYNC__XF_RG || row->form == DYNC__XF_GR ? 'g'
                                                                        : 'v';
-    int rm_size = from == 'g' ? 4 : row->bytes == DYNC__XN_N ? vl : narrow;
+    int rm_size = from == 'g' ? row->bytes : row->bytes == DYNC__XN_N ? vl : narrow;
     dync__str_addf(s, "    %s ", dync__x_evex_of(a) ? row->evex : row->vex);
     switch (row->form) {
     case DYNC__XF_MR:

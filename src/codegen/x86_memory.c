@@ -359,7 +359,11 @@ DYNC__FN void dync__xe_memory(dync__asm *a, const dync__ins *i)
         dync__x_v(a, wide ? DYNC__X_MOVQ : DYNC__X_MOVD, 0, i->to, 0, i->y, 0, 0);
         break;
     case DYNC__A_FIRST_TO:
-        dync__x_v(a, wide ? DYNC__X_MOVQ_M : DYNC__X_MOVD_M, 0, i->x, 0, i->y, 0, 0);
+        dync__x_v(a,
+                  !wide         ? DYNC__X_MOVD_M
+                  : i->y.is_mem ? DYNC__X_MOVQ_M
+                                : DYNC__X_MOVQ_G,
+                  0, i->x, 0, i->y, 0, 0);
         break;
     case DYNC__A_INSERT: dync__xe_insert(a, i); break;
     case DYNC__A_ZERO: dync__xe_rrr(a, DYNC__X_XORPS, vl, i->to, i->to, i->to); break;
