@@ -48,7 +48,7 @@ DYNC__FN void dync__gen_phase_streams(dync__gen *g)
 
 /* ---- from row to row ------------------------------------------------------------------------- */
 
-/* The row's index by which the phase finds what stream s gathers; -1: none, or one for each lane. */
+/* The row index by which the phase finds what stream s gathers; -1: none, or one a lane. */
 static int dync__gen_leader(const dync__gen *g, int s)
 {
     const dync__gen_stream *st = &g->stream.at[s];
@@ -59,7 +59,7 @@ static int dync__gen_leader(const dync__gen *g, int s)
     return leads ? index : -1;
 }
 
-/* Are the rows loops of lanes and row code alone, which leave registers of addresses as they are? */
+/* Are the rows loops of lanes and row code alone, which leave address registers as they are? */
 static bool dync__gen_rows_are_plain(const dync__gen *g)
 {
     bool plain = g->b->n_phases == 1 && !g->vertical && !g->split && !g->tall && !g->strip &&
