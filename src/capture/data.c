@@ -22,9 +22,8 @@ DYNC__FN bool dync__data_stays(const dync__tracer *t, const dync__opcall *c)
 {
     if (!dync__data_room(t)) return false;
     if (dync__op_is_item(c->op) || dync__op_is_range(c->op)) return true;
-    return t->fn->opt.capture_dynamic_shapes &&
-           (c->op == DYNC__OP_nonzero || c->op == DYNC__OP_masked_select ||
-            c->op == DYNC__OP_unique);
+    return t->fn->opt.capture_dynamic_shapes && dync__op_is_counted(c->op) &&
+           !dync__op_is_nms(c->op); /* a break */
 }
 
 /* The next symbol that data decide, 0 to most (where that is a number). -1: no memory. */
