@@ -110,31 +110,32 @@ DYNC_API dync_compiled *dync__compile_usual(dync_callee callee, const char *fn_n
                                             dync_compile_options options);
 DYNC_API dync_compiled *dync__compile_whole(dync_callee callee, const char *fn_name,
                                             dync_compile_options options);
+/* By address: clang does not look through a copy of options. */
 DYNC_ALWAYS_INLINE dync_compiled *dync__compile_chosen(dync_callee callee, const char *fn_name,
-                                                       dync_compile_options options)
+                                                       const dync_compile_options *o)
 {
     DYNC__COMPILES();
-    if (options.args || options.symbolic) dync__compile_names();
-    if (options.symbolic) dync__compile_numbers();
-    if (options.backend_object) dync__compile_objects();
-    if (options.double_backward) dync__compile_twice();
-    if (options.guard_fail || options.error_on_recompile) dync__compile_reasons();
-    return !dync__compile_plain(&options) ? dync_compile_opt(callee, fn_name, options)
-           : options.fullgraph            ? dync__compile_whole(callee, fn_name, options)
-                                          : dync__compile_usual(callee, fn_name, options);
+    if (o->args || o->symbolic) dync__compile_names();
+    if (o->symbolic) dync__compile_numbers();
+    if (o->backend_object) dync__compile_objects();
+    if (o->double_backward) dync__compile_twice();
+    if (o->guard_fail || o->error_on_recompile) dync__compile_reasons();
+    return !dync__compile_plain(o) ? dync_compile_opt(callee, fn_name, *o)
+           : o->fullgraph          ? dync__compile_whole(callee, fn_name, *o)
+                                   : dync__compile_usual(callee, fn_name, *o);
 }
 DYNC_API void dync__module_compile_usual(dync_module *m, const char *name,
                                          dync_compile_options options);
 DYNC_ALWAYS_INLINE void dync__module_compile_chosen(dync_module *m, const char *name,
-                                                    dync_compile_options options)
+                                                    const dync_compile_options *o)
 {
-    if (options.guard_fail || options.error_on_recompile) dync__compile_reasons();
-    if (options.backend_object) dync__compile_objects();
-    if (options.double_backward) dync__compile_twice();
-    if (dync__compile_plain(&options))
-        dync__module_compile_usual(m, name, options);
+    if (o->guard_fail || o->error_on_recompile) dync__compile_reasons();
+    if (o->backend_object) dync__compile_objects();
+    if (o->double_backward) dync__compile_twice();
+    if (dync__compile_plain(o))
+        dync__module_compile_usual(m, name, *o);
     else
-        dync_module_compile_opt(m, name, options);
+        dync_module_compile_opt(m, name, *o);
 }
 DYNC_ALWAYS_INLINE dync_callee dync__bind_chosen(dync_callee callee, const char *name, void *user,
                                                  const char *args)
@@ -143,8 +144,23 @@ DYNC_ALWAYS_INLINE dync_callee dync__bind_chosen(dync_callee callee, const char 
     return dync_bind_callee(callee, name, user, args);
 }
 #define DYNC__BIND dync__bind_chosen
-#define DYNC__COMPILE dync__compile_chosen
-#define DYNC__MODULE_COMPILE dync__module_compile_chosen
+#if defined(__cplusplus)
+DYNC_ALWAYS_INLINE dync_compiled *dync__compile_given(dync_callee callee, const char *fn_name,
+                                                      const dync_compile_options &o)
+{
+    return dync__compile_chosen(callee, fn_name, &o);
+}
+DYNC_ALWAYS_INLINE void dync__module_compile_given(dync_module *m, const char *name,
+                                                   const dync_compile_options &o)
+{
+    dync__module_compile_chosen(m, name, &o);
+}
+#define DYNC__COMPILE dync__compile_given
+#define DYNC__MODULE_COMPILE dync__module_compile_given
+#else
+#define DYNC__COMPILE(callee, name, ...) dync__compile_chosen(callee, name, &__VA_ARGS__)
+#define DYNC__MODULE_COMPILE(m, name, ...) dync__module_compile_chosen(m, name, &__VA_ARGS__)
+#endif
 #else
 #define DYNC__BIND dync_bind_callee
 #define DYNC__COMPILE dync_compile_opt
