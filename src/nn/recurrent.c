@@ -176,6 +176,24 @@ static dync_status dync__cell_check(const dync__gated_cell *cell, const dync__mo
                       cell->two_states ? "h0 and c0" : "h0", states, (long long)m->ints[1]);
 }
 
+/* A state given beside an input without a batch has none either: it gets one of 1. */
+static dync_status dync__cell_alone(const dync__gated_cell *cell, dync__cell_state *s)
+{
+    int h = dync_ndim(s->h), c = dync_ndim(s->c);
+    if (cell->two_states && (h != 2 || c != 2))
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "%s: For unbatched 2-D input, hx and cx should also be 2-D but got "
+                          "(%d-D, %d-D) tensors",
+                          cell->class_name, h, c);
+    if (h != 2)
+        return dync__fail(DYNC_ERR_SHAPE,
+                          "%s: For unbatched 2-D input, hx should also be 2-D but got %d-D tensor",
+                          cell->class_name, h);
+    s->h = dync_unsqueeze(s->h, 1);
+    s->c = cell->two_states ? dync_unsqueeze(s->c, 1) : s->h;
+    return s->h && s->c ? DYNC_OK : dync_error();
+}
+
 /* x [L, N, in] or [L, in], a state optional -> (out, state); the state is h, or (h, c) of an
  * LSTM */
 DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *args, int nargs)
@@ -199,10 +217,8 @@ DYNC__FN dync_value dync__layer_recurrent(dync__module *m, const dync_value *arg
     dync__cell_state start =
         dync__cell_start(cell, x, nargs == 2 ? &args[1] : NULL, states, m->ints[1]);
     if (!start.h || !start.c) return DYNC_NONE;
-    if (rank == 2 && dync_ndim(start.h) == 2 && dync_ndim(start.c) == 2) {
-        start.h = dync_unsqueeze(start.h, 1);
-        start.c = cell->two_states ? dync_unsqueeze(start.c, 1) : start.h;
-    }
+    bool given = nargs == 2 && args[1].kind != DYNC_KIND_NONE;
+    if (rank == 2 && given && dync__cell_alone(cell, &start) != DYNC_OK) return DYNC_NONE;
     if (dync__cell_check(cell, m, start.h, states) != DYNC_OK ||
         dync__cell_check(cell, m, start.c, states) != DYNC_OK)
         return DYNC_NONE;

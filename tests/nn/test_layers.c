@@ -217,6 +217,18 @@ TEST(misuse_is_refused)
     EXPECT_HAS_STR(dync_error_message(), "GRU: expected h0 of [1, batch, 2]");
     dync_clear_error();
     EXPECT(dync_module_call(m, x).kind == DYNC_KIND_LIST);
+    dync_tensor *alone = dync_ones(dync_shape(4, 3)), *state = dync_ones(dync_shape(1, 1, 2));
+    EXPECT(dync_module_call(m, alone, state).kind == DYNC_KIND_NONE);
+    EXPECT_HAS_STR(dync_error_message(),
+                   "GRU: For unbatched 2-D input, hx should also be 2-D but got 3-D tensor");
+    dync_clear_error();
+    EXPECT(dync_module_call(m, alone, DYNC_NONE).kind == DYNC_KIND_LIST);
+    EXPECT(dync_module_call(m, alone, dync_ones(dync_shape(1, 2))).kind == DYNC_KIND_LIST);
+    dync_module_free(m);
+    m = dync_nn_lstm(3, 2, 1, false);
+    EXPECT(dync_module_call(m, alone, dync_tuple(state, state)).kind == DYNC_KIND_NONE);
+    EXPECT_HAS_STR(dync_error_message(), "hx and cx should also be 2-D but got (3-D, 3-D) tensors");
+    dync_clear_error();
     dync_module_free(m);
     dync_shutdown();
 }
